@@ -94,3 +94,13 @@ def test_a_skill_that_is_not_found_says_what_to_do_next(
     assert '"x"' in str(error)
     assert said in str(error)
     assert error.name == "x"
+
+
+def test_no_message_of_an_error_breaks_a_line_or_moves_a_cursor() -> None:
+    quoted = "naïve\x1b[2J\r\n\x9bforged\u2028\u202eline\u2066 👩\u200d💻"
+
+    told = str(PathError(quoted, f"a server said {quoted}"))
+
+    assert told.isprintable() or set("\u200d") == {c for c in told if not c.isprintable()}
+    assert "naïve" in told
+    assert "👩\u200d💻" in told

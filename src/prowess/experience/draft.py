@@ -19,6 +19,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from prowess.experience.draft_facts import (
+    CUT,
     TITLE,
     DraftFacts,
     clean_trace,
@@ -72,21 +73,44 @@ def promote_draft(
     Args:
         text: the draft, as it is by now.
         name: the skill's name, from which its title is made.
-        description: what a person wrote for it; empty to make one from the task.
+        description: what to say of it where nobody wrote anything; empty to make that of the task.
         replay: the file of its replay in the skill; empty where it has none.
     """
     front = frontmatter.read(normalize_lines(text))
-    said = _by_person(description) or _described(front, read_facts(text))
-    kept = "\n".join(_kept(front.body.split("\n"))).strip("\n")
+    said = _describe(front, description or _describe_task(read_facts(text)))
+    kept = "\n".join(_keep_lines(front.body.split("\n"))).strip("\n")
     title = flatten_text(re.sub(r"[-_]+", " ", name), _MOST_TASK).strip().capitalize()
     label = f"- Replay script: {_REPLAY.format(path=replay)}\n\n" if replay else ""
     return said, f"# {title or 'Skill'}\n\n{label}{_GAPS.sub(chr(10) * 2, kept)}\n"
 
 
-def _described(front: frontmatter.Frontmatter, facts: DraftFacts | None) -> str:
+_CALL = re.compile(r"^(\d+)\. [^\W\d]\w*\((.*)\)$", re.MULTILINE)
+# Blanks may have stood where a text was cut.
+_MOST_BLANKS = 4
+
+
+def find_cut_step(text: str) -> int:
+    """Return the number of the first step that is not told whole; zero where all are."""
+    for number, said in _CALL.findall(normalize_lines(text)):
+        bare = said.partition("=")[2] or said if said.endswith('"') else said
+        if bare.strip('"').endswith(CUT) and _was_cut(len(bare.strip('"'))):
+            return int(number)
+    return 0
+
+
+def _was_cut(length: int) -> bool:
+    """Return whether a text is as long as one that was cut: `go test ./...` ends like one."""
+    bounds = (MOST_TYPED, MOST_COMMAND, MOST_SHELL)
+    return any(bound - _MOST_BLANKS <= length <= bound for bound in bounds)
+
+
+def _describe(front: frontmatter.Frontmatter, otherwise: str) -> str:
     written = _by_person(FieldReader(front).text("description"))
-    if written and not written.startswith(DRAFT_DESCRIPTION):
-        return written
+    is_own = written and not written.startswith(DRAFT_DESCRIPTION)
+    return written if is_own else _by_person(otherwise)
+
+
+def _describe_task(facts: DraftFacts | None) -> str:
     task = (
         shorten_text(facts.task if facts else "", _MOST_TASK)
         .rstrip(".!?\u3002 ")
@@ -101,7 +125,7 @@ def _by_person(description: str) -> str:
     return shorten_text(mask_credentials(one_line(description)), _MOST_DESCRIPTION)
 
 
-def _kept(lines: list[str]) -> list[str]:
+def _keep_lines(lines: list[str]) -> list[str]:
     """Return the lines of a draft that a skill keeps."""
     heads = _headings(lines)
     kept: list[str] = []
@@ -134,6 +158,7 @@ _MARKER = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _SPELT = re.compile(r"_probe", re.IGNORECASE)
+_NAMED = re.compile(r"\b(?:capability|human_auth)_probe(?![A-Za-z0-9])", re.IGNORECASE)
 _WRITTEN_BY_HARNESS = frozenset(
     (Deed.GESTURE, Deed.KEY, Deed.LAUNCH, Deed.WAIT, Deed.BATCH, Deed.ASK)
 )
@@ -148,6 +173,9 @@ def needs_warning(steps: Sequence[TraceStep], *, on_device: bool) -> bool:
 
 
 def _shows_probe(step: TraceStep, *, on_device: bool) -> bool:
+    if find_deed(step.action, on_device=on_device) is Deed.FINISH:
+        # Nothing of a screen is in its result: only the agent's own last words may name one there.
+        return bool(_NAMED.search(step.result)) and not _SPELT.search(step.action.text("message"))
     return _MARKER.search(step.result) is not None and _may_probe(step, on_device=on_device)
 
 
@@ -169,7 +197,7 @@ def _was_authorised(step: TraceStep) -> bool:
     return is_asked and not step.failed and not refused.search(step.result)
 
 
-MOST_TYPED, MOST_COMMAND = 72, 96
+MOST_TYPED, MOST_COMMAND, MOST_SHELL = 72, 96, 1_000
 MOST_INTENT, MOST_OBSERVED = 160, 180
 _MOST_NAME, _MOST_PATH, _MOST_TARGET = 64, 160, 120
 _MOST_NAMED = 5
@@ -183,12 +211,7 @@ _TELLING = (
     "element", "id",
 )  # fmt: skip
 _NAME_START = re.compile(r"[^\W\d_]")
-_FILE_WORDS = {
-    Deed.READ: "read",
-    Deed.WRITE: "write",
-    Deed.EDIT: "edit",
-    Deed.PATCH: "apply_patch",
-}
+_FILE_WORDS = {Deed.READ: "read", Deed.WRITE: "write", Deed.EDIT: "edit", Deed.PATCH: "apply_patch"}
 _PATCHED = re.compile(
     r"^(?:\*\*\* (?:Add|Update|Delete) File:|\+\+\+ (?:b/)?)[ \t]*(\S.*)$", re.MULTILINE
 )
@@ -205,11 +228,14 @@ def summarize_step(step: TraceStep, *, on_device: bool, folder: str = "") -> str
     action = step.action
     deed = find_deed(action, on_device=on_device)
     if deed is Deed.TYPE:
-        return _typed(step)
+        text = step.action.text("text", "value", "inputText", "input_text")
+        if is_secret_step(step) or HIDDEN in text:
+            return f"type({HIDDEN})"
+        return f"type({quote_text(text, MOST_TYPED)})"
     if deed in _BY_DEED:
         return _BY_DEED[deed](action)
     if deed in _FILE_WORDS:
-        path = find_path(action) or _patched_file(action)
+        path = find_path(action) or _find_patched_file(action)
         return f"{_FILE_WORDS[deed]}({flatten_text(_below(path, folder), _MOST_PATH)})"
     return _tool(action, folder)
 
@@ -243,13 +269,6 @@ def describe_result(step: TraceStep) -> str:
     return f"(failed) {seen}".rstrip()
 
 
-def _typed(step: TraceStep) -> str:
-    text = step.action.text("text", "value", "inputText", "input_text")
-    if is_secret_step(step) or HIDDEN in text:
-        return f"type({HIDDEN})"
-    return f"type({quote_text(text, MOST_TYPED)})"
-
-
 def _gesture(action: TraceAction) -> str:
     kind = _kind(action)
     if kind == "tap_element":
@@ -277,6 +296,11 @@ def _command(action: TraceAction) -> str:
     return f"shell({flatten_text(find_command(action), MOST_COMMAND)})"
 
 
+def _whole_command(action: TraceAction) -> str:
+    # Of a shell that an agent types into, half a command is none.
+    return f"shell({flatten_text(find_command(action), MOST_SHELL)})"
+
+
 def _ask(action: TraceAction) -> str:
     if _kind(action) == "request_human_auth":
         return f"request_human_auth({flatten_text(action.text('capability'), _MOST_NAME)})"
@@ -302,7 +326,7 @@ _BY_DEED: Mapping[Deed, Callable[[TraceAction], str]] = MappingProxyType(
         Deed.WAIT: _wait,
         Deed.BATCH: _batch,
         Deed.DEVICE_SHELL: _command,
-        Deed.SHELL: _command,
+        Deed.SHELL: _whole_command,
         Deed.SCRIPT: lambda _action: "run_script(<embedded>)",
         Deed.ASK: _ask,
         Deed.FINISH: _finish,
@@ -324,7 +348,7 @@ def _tool(action: TraceAction, folder: str) -> str:
     return f"{name}({flatten_text(said[0], _MOST_NAME)}={value})"
 
 
-def _patched_file(action: TraceAction) -> str:
+def _find_patched_file(action: TraceAction) -> str:
     found = _PATCHED.search(action.text("patch", "input", "diff") or find_command(action))
     return found[1] if found else ""
 
@@ -342,10 +366,10 @@ def _kind(action: TraceAction) -> str:
 def _number(action: TraceAction, name: str, default: float = 0.0) -> str:
     value = action.fields.get(name)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return _rounded(value) if is_number and isinstance(value, (int, float)) else _rounded(default)
+    return _round(value) if is_number and isinstance(value, (int, float)) else _round(default)
 
 
-def _rounded(number: float) -> str:
+def _round(number: float) -> str:
     # Neither what is no number nor one with a thousand digits is a place on a screen.
     return str(round(number)) if abs(number) < _MOST_NUMBER else "?"
 
@@ -354,7 +378,7 @@ def _value(action: TraceAction, *names: str) -> str:
     """Return a field that is a name or a number."""
     found = (action.fields.get(name) for name in names)
     value = next((one for one in found if isinstance(one, (str, int, float)) and one != ""), "?")
-    return flatten_text(value, _MOST_NAME) if isinstance(value, str) else _rounded(value)
+    return flatten_text(value, _MOST_NAME) if isinstance(value, str) else _round(value)
 
 
 HUMAN_AUTH_MARK = "\u26a0 WARNING:"
@@ -362,7 +386,7 @@ MOST_TITLE, MOST_OUTCOME = 180, 500
 SHOWN_STEPS = COARSE_STEPS
 _MOST_APP, _DRAFT_MOST_PATH = 120, 300
 _MOST_LISTED = 8
-_NO_TASK = "(no task was given)"
+NO_TASK = "(no task was given)"
 
 
 def write_draft(
@@ -395,7 +419,7 @@ def _front(name: str, facts: DraftFacts, *, strict: bool) -> Iterator[str]:
     said: dict[str, object] = {"generated": write_facts(facts)}
     if task:
         said["triggers"] = {"any": [task]}
-    about = f"Auto-generated draft for: {(task or _NO_TASK).translate(_ANGLES)}"
+    about = f"Auto-generated draft for: {(task or NO_TASK).translate(_ANGLES)}"
     yield "---"
     yield f"name: {notation.quote(name)}"
     yield f"description: {notation.quote(f'{about} (review it before use)')}"
@@ -407,12 +431,12 @@ def _front(name: str, facts: DraftFacts, *, strict: bool) -> Iterator[str]:
 
 
 def _body(trace: Trace, facts: DraftFacts, script: str, *, warns: bool) -> Iterator[str]:
-    yield f"# {TITLE}{shorten_text(facts.task, MOST_TITLE) or _NO_TASK}"
+    yield f"# {TITLE}{shorten_text(facts.task, MOST_TITLE) or NO_TASK}"
     yield ""
     yield from _labels(facts, script)
     if warns:
         yield from _WARNING
-    yield from _section("When To Use", _when(trace, facts))
+    yield from _section("When To Use", _write_when(trace, facts))
     yield from _section("Preconditions", _preconditions(trace))
     yield from _section("Procedure (Draft)", _procedure(trace))
     yield from _section("Completion Criteria", _criteria(trace))
@@ -454,8 +478,8 @@ def _section(title: str, lines: Sequence[str] | Iterator[str]) -> Iterator[str]:
     yield from lines
 
 
-def _when(trace: Trace, facts: DraftFacts) -> Iterator[str]:
-    task = shorten_text(facts.task, MOST_TITLE) or _NO_TASK
+def _write_when(trace: Trace, facts: DraftFacts) -> Iterator[str]:
+    task = shorten_text(facts.task, MOST_TITLE) or NO_TASK
     yield f"- A user asks for this, or for nearly the same: {task}"
     if apps := _apps(trace):
         yield f"- The work is done in {apps}."
@@ -464,10 +488,10 @@ def _when(trace: Trace, facts: DraftFacts) -> Iterator[str]:
 def _apps(trace: Trace) -> str:
     names = dict.fromkeys(flatten_text(step.app, _MOST_APP) for step in trace.steps[:SHOWN_STEPS])
     # Every device has one, whatever it is called.
-    return _listed([name for name in names if name and "launcher" not in name.casefold()])
+    return _list_words([name for name in names if name and "launcher" not in name.casefold()])
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_words(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
     return ", ".join(names[:_MOST_LISTED]) + more
 
@@ -479,11 +503,11 @@ def _preconditions(trace: Trace) -> Iterator[str]:
             yield f"- Installed and set up on it: {apps}."
         return
     yield "- The agent works in the folder that the task is about."
-    if needed := _listed(_needed(trace)):
+    if needed := _list_words(_find_needed(trace)):
         yield f"- These programs can be run: {needed}."
 
 
-def _needed(trace: Trace) -> list[str]:
+def _find_needed(trace: Trace) -> list[str]:
     commands = (
         find_command(step.action)
         for step in trace.steps[:SHOWN_STEPS]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from prowess.experience.fingerprint import COARSE_STEPS, hash_behaviour, hash_flow
-from prowess.experience.redaction import HIDDEN, remove_secrets
+from prowess.experience.redaction import HIDDEN, hide_people, remove_secrets
 from prowess.secrets.credentials import mask_credentials
 from prowess.skills import frontmatter
 from prowess.skills.frontmatter import FieldReader, UnreadableError, as_text, read_mapping
@@ -205,12 +205,12 @@ def make_facts(trace: Trace, *, generated_at: str) -> DraftFacts:
 
 
 def clean_trace(trace: Trace) -> Trace:
-    """Return a trace without its secrets, and of each text as much as a draft could show."""
+    """Return a trace without secrets and people, and of each text as much as a draft shows."""
     steps = tuple(
         _cut_step(step, MOST_WORDS if at < COARSE_STEPS else _MOST_UNSEEN)
         for at, step in enumerate(trace.steps[:MOST_STEPS])
     )
-    return remove_secrets(
+    clean = remove_secrets(
         replace(
             trace,
             task=trace.task[:MOST_TASK],
@@ -218,6 +218,7 @@ def clean_trace(trace: Trace) -> Trace:
             steps=steps,
         )
     )
+    return hide_people(clean)
 
 
 def _cut_step(step: TraceStep, most: int) -> TraceStep:
@@ -274,9 +275,9 @@ def read_facts(text: str) -> DraftFacts | None:
     if not front.readable:
         return None
     if not front.present:
-        listed = _listed(front.body)
-        return _checked(listed) if listed.get("behaviour") and listed.get("task") else None
-    generated = _generated(FieldReader(front))
+        listed = _read_list(front.body)
+        return _check(listed) if listed.get("behaviour") and listed.get("task") else None
+    generated = _read_generated(FieldReader(front))
     if not as_text(generated.get("kind")).startswith(_KINDS):
         return None
     facts = {
@@ -285,8 +286,8 @@ def read_facts(text: str) -> DraftFacts | None:
         if isinstance(said := generated.get(name), str)
     }
     if "behaviour" not in facts:
-        facts = _listed(front.body) | facts
-    return _checked(facts, on_device=generated.get(_PLACE) != _HOST)
+        facts = _read_list(front.body) | facts
+    return _check(facts, on_device=generated.get(_PLACE) != _HOST)
 
 
 def is_untouched(text: str) -> bool:
@@ -347,7 +348,7 @@ def normalize_lines(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _generated(reader: FieldReader) -> Mapping[str, Value]:
+def _read_generated(reader: FieldReader) -> Mapping[str, Value]:
     raw = resolve(reader).raw
     try:
         return read_mapping(read_mapping(raw.get("openclaw")).get("generated"))
@@ -356,7 +357,7 @@ def _generated(reader: FieldReader) -> Mapping[str, Value]:
         return {}
 
 
-def _listed(body: str) -> dict[str, str]:
+def _read_list(body: str) -> dict[str, str]:
     """Return the facts of the list right below the title; it ends where anything else begins."""
     lines = iter(body.lstrip("\n").split("\n"))
     title = next(lines)
@@ -373,7 +374,7 @@ def _listed(body: str) -> dict[str, str]:
     return found
 
 
-def _checked(said: Mapping[str, str], *, on_device: bool = True) -> DraftFacts:
+def _check(said: Mapping[str, str], *, on_device: bool = True) -> DraftFacts:
     """Return facts that a file holds, each cut and cleaned; a fingerprint that is none is empty."""
     facts = {field: one_line(text)[:MOST_FACT] for field, text in said.items()}
     for field in ("behaviour", "flow"):

@@ -201,15 +201,20 @@ def move_focus(step: TraceStep, had: Focus) -> Focus:
     """Return what has the focus once a step is done."""
     way = classify_action(step.action)
     if way is Deed.GESTURE:
-        return _touched(step, had)
+        return _follow_touch(step, had)
     if way is Deed.KEY:
-        return _pressed(step, had)
+        key = read_key(step.action)
+        if _AWAY.fullmatch(key):
+            return Focus.OTHER
+        if not _ONWARD.fullmatch(key):
+            return had
+        return Focus.SECRET if had is Focus.USER else Focus.OTHER
     if way is Deed.TYPE:
-        return _typed(step, had)
+        return _follow_typing(step, had)
     return Focus.OTHER if way in (Deed.LAUNCH, Deed.FINISH) else had
 
 
-def _touched(step: TraceStep, had: Focus) -> Focus:
+def _follow_touch(step: TraceStep, had: Focus) -> Focus:
     named = find_labels(step)
     if not named:
         named = (step.thought,)
@@ -226,16 +231,7 @@ def _touched(step: TraceStep, had: Focus) -> Focus:
     return Focus.SECRET if goes_on and had is Focus.USER else Focus.OTHER
 
 
-def _pressed(step: TraceStep, had: Focus) -> Focus:
-    key = read_key(step.action)
-    if _AWAY.fullmatch(key):
-        return Focus.OTHER
-    if not _ONWARD.fullmatch(key):
-        return had
-    return Focus.SECRET if had is Focus.USER else Focus.OTHER
-
-
-def _typed(step: TraceStep, had: Focus) -> Focus:
+def _follow_typing(step: TraceStep, had: Focus) -> Focus:
     named = find_labels(step)
     if any(names_secret(label) for label in named):
         return Focus.SECRET
@@ -364,17 +360,17 @@ def find_field(near: Sequence[UiTarget]) -> UiTarget | None:
     first = near[0]
     if _FIELD_CLASS.search(first.class_name.rsplit(".", 1)[-1]):
         return first
-    if len({_said(target) for target in near}) > 1 or not _can_be_field(first):
+    if len({_tell(target) for target in near}) > 1 or not _can_be_field(first):
         return None
     return first
 
 
-def _said(target: UiTarget) -> str:
+def _tell(target: UiTarget) -> str:
     return target.text or target.content_desc or target.label
 
 
 def _can_be_field(target: UiTarget) -> bool:
-    named = f"{target.resource_id.rsplit('/', 1)[-1]} {target.content_desc} {_said(target)}"
+    named = f"{target.resource_id.rsplit('/', 1)[-1]} {target.content_desc} {_tell(target)}"
     words = {word.casefold() for word in _WORD.findall(named)}
     if words & _words("entered"):
         return not words & {"row", "item", "result", "results", "send"}

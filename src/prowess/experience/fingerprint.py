@@ -228,11 +228,11 @@ def _target(step: TraceStep, *, on_device: bool) -> str:
             (describe_command(command), *map(_base, find_patched_files(command)))
         ).strip()
     if deed in _FILES:
-        return _base(find_path(step.action)) or " ".join(map(_base, _patched(step.action)))
-    return _asked(step.action) if deed is Deed.TOOL else ""
+        return _base(find_path(step.action)) or " ".join(map(_base, _find_patched(step.action)))
+    return _find_asked(step.action) if deed is Deed.TOOL else ""
 
 
-def _patched(action: TraceAction) -> tuple[str, ...]:
+def _find_patched(action: TraceAction) -> tuple[str, ...]:
     return find_patched_files(action.text(*FIELDS) or find_command(action))
 
 
@@ -291,7 +291,7 @@ def _script(program: str, called: str, words: Sequence[str]) -> str:
     return ""
 
 
-def _asked(action: TraceAction) -> str:
+def _find_asked(action: TraceAction) -> str:
     """Return where a tool that takes an address went, or which file it took."""
     try:
         host = urlsplit(action.text("url", "uri")).hostname or ""

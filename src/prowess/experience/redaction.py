@@ -5,23 +5,29 @@ whole trace tells. What it takes out is gone from every text of the trace, also 
 result repeats it in another spelling; a short or plain word is looked for as a word of its own. In
 its place stands `HIDDEN` (or stars, for a credential in the middle of a text), by which
 `is_secret_step` knows the step again. Of what a password manager or a vault shows nothing is kept.
+
+A skill is read by others than the person it was learned from, so what belongs to people is kept out
+of it as secrets are. Somebody is known by where the name stands: behind a verb that reaches people,
+in a field for a recipient, in an element for a payee; what is said, by the tool or the element that
+carries it. Names of programs and apps are nobody's.
 """
 
 import base64
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
-from prowess.data import read_table
+from prowess.data import read_table, read_word_group
 from prowess.experience.fields import (
     VALUE_NAMES,
     Focus,
     asks_for_code,
     classify_action,
     fills_secret,
+    find_labels,
     find_pad_steps,
     is_secret_target,
     is_secret_value,
@@ -33,8 +39,9 @@ from prowess.experience.fields import (
 )
 from prowess.language.packs import join_pieces
 from prowess.secrets.credentials import STARS, mask_credentials
-from prowess.secrets.cues import small_letters
+from prowess.secrets.formats import small_letters
 from prowess.secrets.mask import HiddenText, hide_secrets
+from prowess.secrets.names import plain_words
 from prowess.transcripts.traces import (
     Deed,
     Json,
@@ -214,12 +221,13 @@ def _pass(trace: Trace, look: Callable[[str], HiddenText]) -> Trace:
         taken.extend(hidden.taken)
         return hidden.text
 
-    shown = _cleaned(replace(trace, steps=tuple(one.step for one in found)), mask)
+    shown = change_texts(replace(trace, steps=tuple(one.step for one in found)), mask)
     echoes = SecretEchoes.of(taken, HIDDEN)
-    return _cleaned(shown, cache(echoes.hide)) if echoes.texts else shown
+    return change_texts(shown, cache(echoes.hide)) if echoes.texts else shown
 
 
-def _cleaned(trace: Trace, clean: Change) -> Trace:
+def change_texts(trace: Trace, clean: Change) -> Trace:
+    """Return a trace with each of its texts changed."""
     return replace(
         trace,
         task=clean(trace.task),
@@ -233,7 +241,7 @@ def _cleaned(trace: Trace, clean: Change) -> Trace:
 
 
 def _hidden_steps(trace: Trace) -> Iterator[_Hidden]:
-    focused = _focused(trace)
+    focused = _follow_focus(trace)
     pads = find_pad_steps(trace.steps, focused)
     keys = {
         place: pads.get(place) or _secret_key(step, focused[place])
@@ -241,13 +249,13 @@ def _hidden_steps(trace: Trace) -> Iterator[_Hidden]:
     }
     for place, step in enumerate(trace.steps):
         if keys[place]:
-            spelled = _spelled(keys, place)
+            spelled = _spell_keys(keys, place)
             yield _Hidden(_without_key(step, keys[place]), (spelled,) if spelled else ())
         else:
             yield _hide(step, is_secret=_is_secret(step, focused[place]))
 
 
-def _spelled(keys: Mapping[int, str], place: int) -> str:
+def _spell_keys(keys: Mapping[int, str], place: int) -> str:
     """Return what the keys up to the last one in a row have written; empty before that one."""
     if keys.get(place + 1):
         return ""
@@ -257,7 +265,7 @@ def _spelled(keys: Mapping[int, str], place: int) -> str:
     return "".join(keys[at] for at in range(first, place + 1))
 
 
-def _focused(trace: Trace) -> list[Focus]:
+def _follow_focus(trace: Trace) -> list[Focus]:
     """Return what has the focus once each step is done."""
     focus, focused = Focus.OTHER, list[Focus]()
     is_login: bool | None = None
@@ -420,3 +428,140 @@ def _clean_fields(fields: Mapping[str, Json], clean: Change) -> dict[str, Json]:
         return [changed(inner) for inner in value] if isinstance(value, Sequence) else value
 
     return {clean(name): changed(value) for name, value in fields.items()}
+
+
+_TABLE = "experience/people.toml"
+_words = partial(read_word_group, _TABLE)
+_NAME = r"[A-Z\u00c0-\u00de\u0400-\u042f](?=[\w.'\u2019-]{0,3}[^\W\d_A-Z])[\w'\u2019-]{1,30}\.?"
+_SHORTEST_SAID, _LONGEST_NAME = 8, 80
+# Fields so short have many meanings: `to`, `cc`.
+_SHORT_FIELD = 2
+_ADDRESS = re.compile(
+    r"(?<![\w/:])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,3}\.[A-Za-z]{2,24}\b"
+)
+_REMOTE = re.compile(r"\b(?:ssh|scp|sftp|rsync|git|mosh)\b")
+_ACCOUNT = re.compile(
+    r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"
+    r"|(?<![\w.])(?:\d{4}[ -]){3}\d{1,4}(?![\w.])"
+    r"|(?<![\w.+])\+\d[\d ()/-]{7,20}\d(?!\w)"
+)
+_SIGN = r"[\u20ac$\u00a3\u00a5\u20bd]"
+_AMOUNT = rf"(?:{_SIGN}\s?)?-?\d[\d.,' ]*\d?(?:\s?(?:{_SIGN}|[A-Z]{{3}}\b|euros?\b))?"
+
+
+def hide_people(trace: Trace) -> Trace:
+    """Return the trace without what belongs to people."""
+    echoes = SecretEchoes.of(find_private(trace), HIDDEN)
+
+    def hide(text: str) -> str:
+        return hide_accounts(echoes.hide(text))
+
+    return change_texts(trace, cache(hide))
+
+
+def find_private(trace: Trace) -> tuple[str, ...]:
+    """Return the names and the messages of people in a trace, longest first."""
+    programs = plain_words(" ".join(f"{step.action.kind} {step.app}" for step in trace.steps))
+    names = set(_find_asked(trace.task))
+    said: set[str] = set()
+    for step in trace.steps:
+        names.update(_find_named(step))
+        said.update(_find_said(step))
+    parts = {part for name in names for part in re.findall(_NAME, name) if " " in name}
+    parts = {part for part in parts if part.casefold() not in _words("particles")}
+    kept = {name for name in names | parts if not _is_program(name, programs)}
+    return tuple(sorted(kept | said, key=lambda one: (-len(one), one)))
+
+
+def hide_accounts(text: str, mark: str = HIDDEN) -> str:
+    """Return a text without addresses and accounts of people, and without what they hold."""
+    if "@" in text and not _REMOTE.search(text):
+        text = _ADDRESS.sub(mark, text)
+    text = _ACCOUNT.sub(mark, text)
+    return _compile_held().sub(lambda hit: f"{hit['held']}{mark}", text)
+
+
+@cache
+def _compile_held() -> re.Pattern[str]:
+    held = "|".join(read_table(_TABLE)["held"]["phrases"])
+    return re.compile(
+        rf"(?P<held>(?i:{held})\b[^\d\n\u20ac$\u00a3\u00a5\u20bd-]{{0,40}}?){_AMOUNT}"
+    )
+
+
+def _is_program(name: str, programs: str) -> bool:
+    return any(part in programs.split() for part in plain_words(name).split())
+
+
+@cache
+def _compile_asked() -> re.Pattern[str]:
+    verbs = "|".join(sorted(map(re.escape, _words("reaching")), key=len, reverse=True))
+    inner = "|".join(sorted(_words("particles")))
+    name = rf"(?P<name>{_NAME}(?: (?:(?:{inner}) ){{0,2}}{_NAME}){{0,3}})"
+    return re.compile(
+        rf"(?i:\b(?:{verbs}))(?: my [\w-]+)?(?: (?:[^\s.,;]+ ){{0,8}}?(?i:to|with|an|\u00e0|a))?"
+        rf" {name}(?=\W*\Z|[.,;:!?]| \W?\d| (?:{'|'.join(sorted(_words('behind')))})\b)"
+    )
+
+
+def _find_asked(task: str) -> Iterator[str]:
+    """Yield whom a task names behind a verb that reaches people."""
+    for hit in _compile_asked().finditer(task):
+        yield hit["name"].strip(".")
+
+
+def _find_named(step: TraceStep) -> Iterator[str]:
+    if classify_action(step.action) is Deed.TYPE:
+        words = "_".join(plain_words(" ".join(find_labels(step))).split())
+        is_role = any(
+            f"_{role}_" in f"_{words}_" for role in _words("roles") if len(role) > _SHORT_FIELD
+        )
+        if is_role:
+            yield from _as_names(step.action.text("text", "value"))
+        return
+    for name, value in _list_fields(step.action.fields):
+        role = "_".join(plain_words(name).split())
+        if role in _words("roles") and (len(role) > _SHORT_FIELD or _carries(step)):
+            yield from _as_names(value)
+
+
+def _as_names(value: str) -> Iterator[str]:
+    text = value.strip().lstrip("@#")
+    if 1 < len(text) <= _LONGEST_NAME and re.search(r"[^\W\d_]", text) and "\n" not in text:
+        yield text
+
+
+def _find_said(step: TraceStep) -> Iterator[str]:
+    """Yield what a step says to somebody."""
+    if classify_action(step.action) is Deed.TYPE:
+        words = plain_words(" ".join(find_labels(step))).split()
+        typed = step.action.text("text", "value")
+        if not _words("fields_of_messages").isdisjoint(words) and _is_said(typed):
+            yield typed
+        return
+    if find_command(step.action) or not _carries(step):
+        return
+    for name, value in _list_fields(step.action.fields):
+        last = plain_words(name).split()[-1:]
+        if not _words("said").isdisjoint(last) and _is_said(value):
+            yield value
+
+
+def _is_said(text: str) -> bool:
+    return len(text) >= _SHORTEST_SAID and " " in text.strip()
+
+
+def _carries(step: TraceStep) -> bool:
+    """Return whether a step is done by what carries messages or money."""
+    where = f"{step.action.kind} {step.app}".casefold()
+    return any(part in where for part in _words("sending"))
+
+
+def _list_fields(fields: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+    for name, value in fields.items():
+        if isinstance(value, str):
+            yield name, value
+        elif isinstance(value, Mapping):
+            yield from _list_fields(value)
+        elif isinstance(value, Sequence):
+            yield from ((name, one) for one in value if isinstance(one, str))

@@ -17,7 +17,7 @@ import ssl
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ from threading import Event
 from typing import TYPE_CHECKING, TypeVar, cast
 from urllib.parse import urljoin
 
-from prowess.errors import DownloadError
+from prowess.errors import DownloadError, explain_failure
 from prowess.safety.web_addresses import WebAddress, address_problem, read_address, shown
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def wait_for(call: Callable[[], _T], late: Callable[[_T], object], clock: Clock)
 _CONNECT_SECONDS = 15.0
 _MOST_ADDRESSES = 4
 _FOLLOWED = frozenset({301, 302, 303, 307, 308})
-_MOST_HEADERS = 100
+_MOST_HEADERS, _MOST_REDIRECTS, _SECONDS = 100, 5, 300.0
 
 # Called with the bytes received so far, and how many were announced (None: not said).
 Progress = Callable[[int, int | None], None]
@@ -179,12 +179,14 @@ class Bounds:
 
     most_bytes: int = 256 * 1024 * 1024
     # From the first look-up to the last byte.
-    seconds: float = 300.0
-    redirects: int = 5
+    seconds: float = _SECONDS
+    redirects: int = _MOST_REDIRECTS
     # Small hexadecimal letters; "" where nothing is known.
     sha256: str = ""
     # Set by whoever no longer wants the file; looked at several times a second.
     stop: Event | None = None
+    # Sent to the first host alone: where that sends us to must not learn it.
+    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +265,9 @@ def download(
     """
     bounds, transport = bounds or Bounds(), transport or PublicHttps()
     with ExitStack() as stack:
-        way = _Way(transport, Clock(bounds.seconds, bounds.stop), stack)
+        headers = {"Authorization": f"Bearer {bounds.token}"} if bounds.token else {}
+        request = WebRequest(headers=headers)
+        way = _Way(transport, Clock(bounds.seconds, bounds.stop), stack, request)
         address, response = way.follow(url, bounds.redirects)
         announced = _read_size(address, response, bounds.most_bytes)
         with _on_disk(address, folder):
@@ -285,15 +289,59 @@ def download(
         return Download(path=file.path, sha256=found, size=size, final_url=address.url)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebRequest:
+    """What is sent beside the address; the headers go to the first host alone."""
+
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebAnswer:
+    """What a server answered, whatever its status."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes = field(repr=False)
+
+
+def exchange(url: str, request: WebRequest, most_bytes: int, transport: PublicHttps) -> WebAnswer:
+    """Ask a server, and return its answer; only what is fetched follows redirects.
+
+    Raises:
+        DownloadError: the address is refused, or does not answer properly.
+    """
+    with ExitStack() as stack:
+        way = _Way(transport, Clock(_SECONDS), stack, request)
+        redirects = _MOST_REDIRECTS if request.method in {"GET", "HEAD"} else 0
+        address, response = way.follow(url, redirects)
+        headers = {
+            key.decode("latin-1").lower(): value.decode("latin-1").strip()
+            for key, value in response.headers[:_MOST_HEADERS]
+        }
+        content = (
+            b""
+            if request.method == "HEAD"
+            else b"".join(_chunks(address, response, None, most_bytes))
+        )
+        return WebAnswer(status=response.status, headers=headers, content=content)
+
+
 class _Way:
     """The way from the first address to the file, each step checked like the first."""
 
-    def __init__(self, transport: PublicHttps, clock: Clock, stack: ExitStack) -> None:
+    def __init__(
+        self, transport: PublicHttps, clock: Clock, stack: ExitStack, request: WebRequest
+    ) -> None:
         self._transport, self._clock, self._stack = transport, clock, stack
+        self._request, self._first = request, ""
 
     def follow(self, url: str, redirects: int) -> tuple[WebAddress, "httpcore2.Response"]:
         """Return the answer that is no redirect, and the address that gave it."""
         address = self._check(url)
+        self._first = f"{address.scheme}://{address.authority}"
         for _ in range(redirects + 1):
             with _explained(address.url):
                 response = self._ask(address)
@@ -338,12 +386,20 @@ class _Way:
             "Accept-Encoding": "identity",
             "Connection": "close",
         }
+        if self._request.method not in {"GET", "HEAD"}:
+            headers["Content-Length"] = str(len(self._request.body))
         connected = self._connect(address)
         self._stack.callback(connected.close)
         # All that the library asks of a stream; it has no part in where this one leads.
         stream = cast("httpcore2.NetworkStream", _TimedStream(connected, self._clock))
         connection = httpcore2.HTTP11Connection(url.origin, stream)
-        return connection.handle_request(httpcore2.Request("GET", url, headers=headers))
+        if f"{address.scheme}://{address.authority}" == self._first:
+            # Where the first host sends us to learns neither who we are nor what we want.
+            headers.update(self._request.headers)
+        request = httpcore2.Request(
+            self._request.method, url, headers=headers, content=self._request.body or None
+        )
+        return connection.handle_request(request)
 
     def _connect(self, address: WebAddress) -> socket.socket:
         """Connect to an address that was checked, all others of that host being public too."""
@@ -456,7 +512,9 @@ def _on_disk(address: WebAddress, folder: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        problem = f"cannot be kept in {folder} ({error.strerror}): check the folder and its disk."
+        problem = (
+            f"cannot be kept in {folder} ({explain_failure(error)}): check the folder and its disk."
+        )
         raise _error(address.url, problem) from None
 
 

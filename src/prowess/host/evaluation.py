@@ -17,11 +17,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from prowess.errors import PathError, SuiteError
-from prowess.evaluation.bench import Bench, read_bench
 from prowess.evaluation.scanning import Label, LabelledSkill, SampleSet
 from prowess.evaluation.scenarios import Broken, Problem, Scenario, read_scenario
-from prowess.evaluation.suites import Problems, Suite, read_suite
-from prowess.host.files.read import Content, is_path, read_bounded
+from prowess.evaluation.suites import Bench, Problems, Suite, read_bench, read_suite
+from prowess.host.files.handles import Content, is_path, read_bounded
 from prowess.settings import Limits
 from prowess.skills import frontmatter, notation
 from prowess.skills.model import SKIPPED_FOLDERS

@@ -4,18 +4,20 @@ Nothing is started and nothing is changed: versions are read from what lies besi
 gateway is asked for nothing but a sign of life.
 """
 
+import errno
 import json
 import os
 import re
 import socket
 import sqlite3
 import stat
-from collections.abc import Collection, Mapping, Sequence
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from urllib.parse import quote
 
 from prowess.hooks.harness import Harness
-from prowess.host.files.read import Content, read_bounded
+from prowess.host.files.handles import Content, read_bounded
 from prowess.host.harness.hook_client import ask
 from prowess.host.harness.settings_files import BACKUP
 from prowess.host.processes.facts import find_program
@@ -27,6 +29,9 @@ PROGRAMS: Mapping[Harness, tuple[str, ...]] = {
     Harness.GEMINI: ("gemini",),
     Harness.COPILOT: ("copilot",),
     Harness.VSCODE: ("code",),
+    Harness.QWEN: ("qwen",),
+    Harness.OPENCODE: ("opencode",),
+    Harness.OPENCLAW: ("openclaw",),
 }
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -121,6 +126,38 @@ def find_exposed(folder: str) -> tuple[Sequence[str], Sequence[str]]:
         if mode & _OTHERS and path not in writable and (stat.S_ISREG(mode) or path == folder)
     ]
     return writable, readable
+
+
+def find_unwritable(
+    state: str, replaced: Sequence[str], changed: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield what cannot be written, and what the system says.
+
+    Args:
+        state: the folder; where it is not there yet, the one counts in which it would be made.
+        replaced: files in it that are written anew; where one is a link, its folder counts too.
+        changed: files in it that are written in place.
+    """
+    folder = os.path.realpath(state)
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    homes = [os.path.dirname(os.path.realpath(os.path.join(state, name))) for name in replaced]
+    there = [one for one in dict.fromkeys((folder, *homes)) if os.path.lexists(one)]
+    yield from ((one, why) for one in there if (why := _try_writing(one)))
+    for name in changed:
+        path = os.path.join(state, name)
+        if os.path.isfile(path) and not os.access(path, os.W_OK):
+            yield path, os.strerror(errno.EACCES)
+
+
+def _try_writing(folder: str) -> str:
+    """Return what the system says against a file in a folder; nothing is left behind."""
+    try:
+        # Not by asking for rights: file systems that take no files give them all the same.
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        return error.strerror or str(error)
 
 
 def gateway_answers(state: str) -> bool | None:

@@ -6,8 +6,9 @@ log only grows: findings that were accepted, and variables that a skill had by t
 Names stand in it and reasons, never values.
 
 The scanner looks at the clock itself, but between two looks a hostile text may keep one step busy.
-The alarm reaches into such a step. It exists where the system has timers, and for the main thread
-alone; elsewhere the scanner's own looks are all there is.
+The alarm reaches into such a step. It counts processor time, so that nobody else's work sets it
+off. It exists where the system has timers, and for the main thread alone; elsewhere the scanner's
+own looks are all there is.
 """
 
 import json
@@ -22,11 +23,19 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any
 
-from prowess.errors import StoreError
-from prowess.host.files.state_files import change_mapping, locked, read_mapping, write_private
+from prowess.errors import StoreError, explain_failure
+from prowess.host.files.state_files import (
+    ACCEPTANCES_FILE,
+    Hold,
+    change_mapping,
+    locked,
+    read_mapping,
+    write_private,
+)
 from prowess.safety.paths import shown
-from prowess.safety.rules.levels import Acceptance
+from prowess.safety.rules.table import Acceptance
 from prowess.secrets.formats import mask
+from prowess.skills.catalog import is_of_project
 
 # Asked again, should something inside take the first interruption for a failure of its own.
 _AGAIN_S, _SOON_S = 0.25, 0.001
@@ -34,7 +43,7 @@ _AGAIN_S, _SOON_S = 0.25, 0.001
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Interrupt what runs inside after `seconds`.
+    """Interrupt what runs inside after `seconds` of processor time.
 
     Raises:
         TimeoutError: the time is up.
@@ -44,19 +53,21 @@ def deadline(seconds: float) -> Iterator[None]:
         return
 
     def stop(_number: int, _frame: object) -> None:
-        raise TimeoutError(f"stopped after {seconds:g} s")
+        # The timer runs on while other threads work.
+        if time.thread_time() - begun >= seconds:
+            raise TimeoutError(f"stopped after {seconds:g} s of processor time")
 
-    before, begun = signal.signal(signal.SIGALRM, stop), time.monotonic()
-    left, again = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)
+    before, begun = signal.signal(signal.SIGVTALRM, stop), time.thread_time()
+    left, again = signal.setitimer(signal.ITIMER_VIRTUAL, seconds, _AGAIN_S)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
         if left:
             # A program around us has an alarm of its own running; it may be due by now.
-            left = max(left - (time.monotonic() - begun), _SOON_S)
-            signal.setitimer(signal.ITIMER_REAL, left, again)
+            left = max(left - (time.thread_time() - begun), _SOON_S)
+            signal.setitimer(signal.ITIMER_VIRTUAL, left, again)
 
 
 def _is_main() -> bool:
@@ -157,7 +168,7 @@ class SafetyLog:
             finally:
                 os.close(handle)
         except OSError as error:
-            raise StoreError(self._path, f"cannot be written: {error.strerror}.") from error
+            raise StoreError(self._path, f"cannot be written: {explain_failure(error)}.") from error
 
     def lent(self, at: str, agent_id: str, variables: Iterable[tuple[str, str]]) -> None:
         """Note which variables each skill has by the operator's word: skill and name."""
@@ -173,7 +184,74 @@ class SafetyLog:
         )
 
 
-SAFETY_FILE = "safety-acceptances.json"
+ENTRY_FILE = "entry-sources.json"
+
+
+class EntrySources:
+    """By key of the config the sources that had its entry, and those that a person named."""
+
+    def __init__(self, state: str) -> None:
+        self._path = os.path.join(state, ENTRY_FILE)
+        self._log = SafetyLog(state)
+
+    def read(self) -> Mapping[str, Sequence[str]]:
+        """Return what is remembered; what cannot be read is remembered by nobody."""
+        try:
+            return _texts(read_mapping(self._path))
+        except (OSError, ValueError) as error:
+            logging.getLogger(__name__).warning("entries.unreadable: %s: %s", self._path, error)
+            return {}
+
+    def bind(self, found: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+        """Keep which source has each key, where nobody had it before; return all that are kept.
+
+        The first of a key's sources is the one that it was made for. A project that came to be it
+        without anybody's word gives way to a folder of the user's own.
+        """
+        known = self.read()
+        new = _find_new(known, found)
+        if not new:
+            return known
+        try:
+            change_mapping(
+                self._path, lambda stored: stored.update(_find_new(_texts(stored), found))
+            )
+        except StoreError as error:
+            # Whoever looks needs no note of it, and the next one makes it.
+            logging.getLogger(__name__).warning("entries.unkept: %s", error)
+        return {**known, **new}
+
+    def trust(self, key: str, source: str, at: str) -> None:
+        """Let one more source have an entry, by a person's word.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+
+        def add(stored: dict[str, Any]) -> None:
+            stored[key] = [*_texts(stored).get(key, ()), source]
+
+        change_mapping(self._path, add)
+        row = {"time": at, "event": "entry-trusted", "key": shown(key), "source": shown(source)}
+        self._log.note([row])
+
+
+def _find_new(
+    known: Mapping[str, Sequence[str]], found: Mapping[str, str]
+) -> dict[str, Sequence[str]]:
+    return {
+        key: [source, *known.get(key, ())[1:]]
+        for key, source in found.items()
+        if key not in known or is_of_project(known[key][0]) > is_of_project(source)
+    }
+
+
+def _texts(rows: Mapping[str, Any]) -> dict[str, list[str]]:
+    lists = {key: row for key, row in rows.items() if isinstance(row, list)}
+    texts = {key: [one for one in row if isinstance(one, str)] for key, row in lists.items()}
+    return {key: row for key, row in texts.items() if row}
+
+
 _LONGEST_TEXT = 500
 Change = Callable[[Sequence[Acceptance]], Iterable[Acceptance]]
 # The names that the file has had from its first day on; a field may be called otherwise.
@@ -191,8 +269,8 @@ _KEYS = {
 class AcceptanceFile:
     """The operator's acceptances; they never come from a skill."""
 
-    def __init__(self, state: str) -> None:
-        self._path = os.path.join(state, SAFETY_FILE)
+    def __init__(self, state: str, hold: Hold = locked) -> None:
+        self._path, self._hold = os.path.join(state, ACCEPTANCES_FILE), hold
         self._log = SafetyLog(state)
 
     def read(self) -> tuple[Acceptance, ...]:
@@ -216,7 +294,7 @@ class AcceptanceFile:
 
     def _change(self, change: Change) -> None:
         try:
-            with locked(self._path):
+            with self._hold(self._path):
                 try:
                     known = _read_acceptances(self._path)
                 except (ValueError, TypeError):
@@ -225,7 +303,7 @@ class AcceptanceFile:
                     known = ()
                 write_private(self._path, _dump_acceptances(change(known)))
         except OSError as error:
-            raise StoreError(self._path, f"cannot be changed: {error.strerror}.") from error
+            raise StoreError(self._path, f"cannot be changed: {explain_failure(error)}.") from error
 
     def _note(self, event: str, about: Iterable[Acceptance]) -> None:
         self._log.note(_line(event, one) for one in about)

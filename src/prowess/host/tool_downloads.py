@@ -2,8 +2,8 @@
 
 Every step goes by the handle of the skill's own folder below the tools folder. Should somebody put
 a link in its place meanwhile, nothing is written where that leads, and the install fails. What an
-earlier install put there makes way only once the new files are complete, and comes back if anything
-goes wrong; what no install put there is not replaced. A record in the folder tells the two apart.
+earlier install put there makes way only once the new files are complete, in one step that exchanges
+the whole folder; what no install put there is not replaced. A record in it tells the two apart.
 
 Programs are linked into the one folder that the search path of skills ends with: where nothing
 stands, or in place of a link to the same tool. What anybody else put there stays: a skill must not
@@ -11,12 +11,13 @@ get to exchange the program of another one, nor the user's.
 """
 
 import errno
+import hashlib
 import json
 import os
 import re
 import shlex
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -24,13 +25,14 @@ from prowess.data import read_table, read_words
 from prowess.errors import ArchiveError, ContainmentError, DownloadError, PathError
 from prowess.host.downloads import Bounds, Download, DownloadStopped, PublicHttps, download
 from prowess.host.files.archives import ArchiveLimits, extract
-from prowess.host.files.containment import TEMPORARY_PREFIX, Root
-from prowess.host.files.handles import BY_HANDLE
+from prowess.host.files.containment import Root
+from prowess.host.files.handles import BY_HANDLE, reporting
 from prowess.host.files.state_files import locked
-from prowess.host.files.transaction import hidden_name, moving, staging
+from prowess.host.files.transaction import SPARE, exchange, hidden_name
+from prowess.host.files.trash import RootPlace, copy_over
 from prowess.runtime.install import InstallOutcome, Job, Preview, Watch
 from prowess.safety.packages import DownloadPlan, is_portable_name
-from prowess.safety.paths import shown
+from prowess.safety.paths import TEMPORARY_PREFIX, is_hidden, shown
 from prowess.safety.web_addresses import WebAddress, is_listed, read_address
 
 BIN = "bin"
@@ -139,8 +141,11 @@ _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The hidden folder in which an install is made ready, inside the tool's own."""
+    """The hidden folder beside the tool's own in which an install is made ready."""
 
+    tools: Root
+    key: str
+    # The tool's own folder, by its handle.
     home: Root
     name: str
 
@@ -155,9 +160,14 @@ class Stage:
         return f"{self.name}/tree"
 
     @property
-    def old(self) -> str:
-        """What made way for it."""
-        return f"{self.name}/old"
+    def new(self) -> str:
+        """The tool's own folder as it will be, and after the exchange as it was."""
+        return f"{self.name}/new"
+
+    @property
+    def spare(self) -> str:
+        """Where the tool's own folder is for a moment, on systems that exchange nothing."""
+        return f"{self.name}/{SPARE}"
 
     def set_mode(self, path: str, mode: int) -> None:
         """Set the permissions of a file of the tree, where the system knows such.
@@ -169,7 +179,7 @@ class Stage:
         if not BY_HANDLE:
             return
         folder, _, name = f"{self.tree}/{path}".rpartition("/")
-        with self.home.handle(folder) as parent:
+        with self.tools.handle(folder) as parent:
             file = os.open(name, _READ, dir_fd=parent)
             try:
                 os.fchmod(file, mode)
@@ -178,23 +188,36 @@ class Stage:
 
 
 @contextmanager
-def open_stage(home: Root) -> Iterator[Stage]:
-    """Hold a hidden folder inside `home`, and remove it with all that is left in it.
+def open_stage(tools: Root, key: str) -> Iterator[Stage]:
+    """Hold the folder of a skill's tools and a hidden one beside it, which goes afterwards.
 
     The caller holds a lock, so what is hidden there already was left by an install that was cut
-    off; it goes, too.
+    off; it goes, too. So does the tool's own folder, where nothing has ever been put into it.
 
     Raises:
-        PathError: it cannot be made.
+        PathError: it cannot be made or opened.
     """
-    for name, state in home.list():
-        if name.startswith(TEMPORARY_PREFIX) and stat.S_ISDIR(state.st_mode):
-            home.remove_tree(name)
-    with staging(home) as name:
-        stage = Stage(home, name)
-        for folder in (stage.fetched, stage.tree, stage.old):
-            home.make_folder(folder)
-        yield stage
+    name = TEMPORARY_PREFIX + hashlib.sha256(key.encode()).hexdigest()[:16]
+    if tools.exists(name):
+        if not tools.exists(key) and tools.exists(f"{name}/{SPARE}"):
+            tools.rename(f"{name}/{SPARE}", key)
+        tools.remove_tree(name)
+    is_new = not tools.exists(key)
+    tools.make_folder(key)
+    try:
+        with tools.inside(key) as home:
+            stage = Stage(tools, key, home, name)
+            for folder in (stage.fetched, stage.tree):
+                tools.make_folder(folder)
+            try:
+                yield stage
+            finally:
+                tools.remove_tree(name)
+    except BaseException:
+        # Not empty, or another one by now: then it is not what was made here.
+        if is_new:
+            tools.remove_empty(key)
+        raise
 
 
 @contextmanager
@@ -211,8 +234,8 @@ def open_path(root: Root, relative: str) -> Iterator[str]:
         yield os.path.join(str(root.path), relative)
 
 
-def check_place(tools: Root, home: Root, key: str) -> None:
-    """Refuse to go on if the folder of the tool is no longer the one that was opened.
+def check_place(stage: Stage, place: str) -> None:
+    """Refuse to go on if something else is at a place than the tool's own folder.
 
     Raises:
         ContainmentError: it was swapped for a link or for another folder.
@@ -220,43 +243,50 @@ def check_place(tools: Root, home: Root, key: str) -> None:
     if not BY_HANDLE:
         return
     try:
-        named = os.lstat(os.path.join(str(tools.path), key))
+        named = os.lstat(os.path.join(str(stage.tools.path), place))
     except OSError:
         named = None
-    with home.handle() as held:
+    with stage.home.handle() as held:
         mine = os.fstat(held)
     if named is None or (named.st_dev, named.st_ino) != (mine.st_dev, mine.st_ino):
         problem = "was swapped while the install ran: look who writes there, then try again."
-        raise ContainmentError(shown(os.path.join(str(tools.path), key)), problem)
+        raise ContainmentError(shown(os.path.join(str(stage.tools.path), stage.key)), problem)
 
 
-def publish(stage: Stage, option_id: str, target_dir: str, check: Callable[[], None]) -> None:
-    """Put the tree in place of what the same option put there before.
+def publish(stage: Stage, option_id: str, target_dir: str) -> None:
+    """Put the tree in place of what the same option put there before, in one step.
+
+    The record is part of what is exchanged, so that nothing is ever there without it.
 
     Args:
         stage: where the tree is.
         option_id: whose files they are, for the next time.
         target_dir: the folder inside the tool's own; "" is that itself.
-        check: called before the record is written; raises to undo everything.
 
     Raises:
         PathError: something that no install put there is in the way, or a step failed.
     """
-    home, record = stage.home, _read_record(stage.home)
-    tops = [name for name, _ in home.list(stage.tree)]
+    tools, record = stage.tools, _read_record(stage.home)
+    tops = [name for name, _ in tools.list(stage.tree)]
     places = {f"{target_dir}/{name}" if target_dir else name: name for name in tops}
-    _refuse_strangers(home, places, record)
+    _refuse_strangers(stage.home, places, record)
+    gone = {*places, *record.get(option_id, ())}
+    old, new = RootPlace(tools, stage.key), RootPlace(tools, stage.new)
+    with reporting(stage.key, "copied", shown(str(tools.path))):
+        copy_over(old, new, lambda path: path in gone or is_hidden(path), by_link=True)
     if target_dir:
-        home.make_folder(target_dir)
-    former = [path for path in record.get(option_id, ()) if path not in places]
-    with moving(home) as move:
-        for number, place in enumerate((*places, *former)):
-            if home.exists(place):
-                move(place, f"{stage.old}/{number}")
-        for place, name in places.items():
-            move(f"{stage.tree}/{name}", place)
-        check()
-        _write_record(home, record | {option_id: list(places)})
+        tools.make_folder(f"{stage.new}/{target_dir}")
+    for place, name in places.items():
+        tools.rename(f"{stage.tree}/{name}", f"{stage.new}/{place}")
+    with tools.inside(stage.new) as folder:
+        _write_record(folder, record | {option_id: list(places)})
+    check_place(stage, stage.key)
+    exchange(tools, stage.new, stage.key, stage.spare)
+    try:
+        check_place(stage, stage.new)
+    except ContainmentError:
+        exchange(tools, stage.new, stage.key, stage.spare)
+        raise
 
 
 def _refuse_strangers(
@@ -347,18 +377,16 @@ class ToolDownloads:
 
     def _install(self, tools: Root, job: Job, watch: Watch) -> InstallOutcome:
         plan = _plan(job)
-        with _own_folder(tools, job.key) as home, open_stage(home) as stage:
+        with open_stage(tools, job.key) as stage:
             fetched = _fetch(stage, job, watch)
             files = _unpack(stage, plan, fetched)
             programs = _programs(job, files)
             for path in programs.values():
                 stage.set_mode(path, 0o755)
-            check_place(tools, home, job.key)
+            check_place(stage, job.key)
             if watch.stop is not None and watch.stop.is_set():
                 raise DownloadStopped
-            publish(
-                stage, job.option_id, plan.target_dir, lambda: check_place(tools, home, job.key)
-            )
+            publish(stage, job.option_id, plan.target_dir)
         inner = f"{plan.target_dir}/" if plan.target_dir else ""
         linked = link_programs(
             tools, job.key, {name: inner + path for name, path in programs.items()}
@@ -376,30 +404,11 @@ def _plan(job: Job) -> DownloadPlan:
     return job.plan
 
 
-@contextmanager
-def _own_folder(tools: Root, key: str) -> Iterator[Root]:
-    """Hold the folder of a skill's tools; one that was made for an install that fails goes again.
-
-    Raises:
-        PathError: it cannot be made or opened.
-    """
-    is_new = not tools.exists(key)
-    tools.make_folder(key)
-    try:
-        with tools.inside(key) as home:
-            yield home
-    except BaseException:
-        # Not empty, or another one by now: then it is not what was made here.
-        if is_new:
-            tools.remove_empty(key)
-        raise
-
-
 def _fetch(stage: Stage, job: Job, watch: Watch) -> Download:
     plan = _plan(job)
     if watch.progress is not None:
         watch.progress(0, None)
-    with open_path(stage.home, stage.fetched) as folder:
+    with open_path(stage.tools, stage.fetched) as folder:
         try:
             return download(
                 plan.url,
@@ -421,15 +430,15 @@ def _fetch(stage: Stage, job: Job, watch: Watch) -> Download:
 
 def _unpack(stage: Stage, plan: DownloadPlan, fetched: Download) -> dict[str, os.stat_result]:
     """Turn what was fetched into the tree to publish, and return its files."""
-    home, name = stage.home, os.path.basename(fetched.path)
+    tools, name = stage.tools, os.path.basename(fetched.path)
     if plan.extract:
-        with open_path(home, stage.fetched) as folder, home.inside(stage.tree) as tree:
+        with open_path(tools, stage.fetched) as folder, tools.inside(stage.tree) as tree:
             extract(os.path.join(folder, name), tree, LIMITS, plan.strip_components)
     else:
-        home.rename(f"{stage.fetched}/{name}", f"{stage.tree}/{plan.file_name}")
+        tools.rename(f"{stage.fetched}/{name}", f"{stage.tree}/{plan.file_name}")
         # It arrived as a file that nobody else may read.
         stage.set_mode(plan.file_name, 0o644)
-    with home.inside(stage.tree) as tree:
+    with tools.inside(stage.tree) as tree:
         return dict(tree.walk(max_files=2 * LIMITS.entries, max_depth=LIMITS.depth + 1))
 
 

@@ -9,7 +9,6 @@ variable is refused or has a value already. Names are shown, values never.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from threading import Lock
-from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
 from prowess.errors import SecretError
@@ -321,12 +320,7 @@ class OverlayRun:
         self._hold(self._look_up())
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_ended: object) -> None:
         self._undo()
 
     async def __aenter__(self) -> Self:
@@ -336,12 +330,7 @@ class OverlayRun:
         self._hold(await run_in_thread(self._look_up))
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_ended: object) -> None:
         # Waits for nothing, for the same reason.
         self._undo()
 
@@ -358,7 +347,7 @@ class OverlayRun:
         self.blocked, self.warnings = wishes.blocked, wishes.warnings
         try:
             for wish in wishes.wanted:
-                if self._acquired(wish, values.get(wish.name)):
+                if self._acquire(wish, values.get(wish.name)):
                     self._mine.append(wish.name)
                     self.lent += (Lent(wish.source.skill, wish.name),) if wish.lent else ()
                 else:
@@ -368,7 +357,7 @@ class OverlayRun:
             raise
         self.applied = tuple(self._mine)
 
-    def _acquired(self, wish: WantedVariable, value: str | None) -> bool:
+    def _acquire(self, wish: WantedVariable, value: str | None) -> bool:
         got = self._overlay.acquire(wish.name, value)
         if got is None:
             # The run that held it ended in this moment.

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from prowess.errors import DraftError, ProposalError
-from prowess.experience.draft import promote_draft
+from prowess.experience.draft import find_cut_step, promote_draft
 from prowess.experience.draft_facts import (
     DraftFacts,
     compare_drafts,
@@ -24,8 +24,10 @@ from prowess.experience.draft_facts import (
 )
 from prowess.experience.lessons.alignment import Aligned, align
 from prowess.experience.lessons.goals import FEWEST_TRACES, group_traces
-from prowess.experience.lessons.skill import LearnedSkill, write_skill
-from prowess.experience.redaction import remove_secrets
+from prowess.experience.lessons.skill import LearnedSkill, tell_apart, write_skill
+from prowess.experience.lessons.wording import GAP, describe_goal, make_skill_name, word_task
+from prowess.experience.redaction import HIDDEN, remove_secrets
+from prowess.language.corrections import is_question
 from prowess.runtime.experience_drafts import (
     REPLAY_FILE,
     BuiltExperience,
@@ -53,7 +55,15 @@ from prowess.skills.model import Source as SkillSource
 from prowess.skills.validation import validate
 from prowess.transcripts.traces import Trace
 from prowess.workshop.edit import Create, Edit, Replace, new_skill
-from prowess.workshop.proposal import ITSELF, LESSON, Proposal, ProposalSource, State, skill_name
+from prowess.workshop.proposal import (
+    ITSELF,
+    LESSON,
+    Proposal,
+    ProposalSource,
+    State,
+    result_of,
+    skill_name,
+)
 
 _MOST_NAMES = 20
 _OFF = "the workshop is off: `prowess workshop enable`, then build again"
@@ -99,12 +109,11 @@ class Lessons:
         }
 
     def _find_lessons(self, traces: Sequence[Trace]) -> Iterator[tuple[Aligned, LearnedSkill]]:
-        for group in group_traces(traces, likeness=self._ports.likeness):
-            if len(group) < FEWEST_TRACES:
-                continue
-            aligned = align(group)
-            if aligned is not None:
-                yield aligned, write_skill(aligned)
+        done = [trace for trace in traces if not is_question(trace.task)]
+        groups = group_traces(done, likeness=self._ports.likeness)
+        found = [align(group) for group in groups if len(group) >= FEWEST_TRACES]
+        learned = [one for one in found if one is not None]
+        return zip(learned, tell_apart([write_skill(one) for one in learned]), strict=True)
 
     def _teach(
         self, aligned: Aligned, skill: LearnedSkill, agent_id: str, *, dry_run: bool
@@ -318,10 +327,17 @@ class ExperienceService:
         shelf = self._ports.shelf(workspace)
         with shelf.lock():
             found = _find_draft(shelf.listed(), draft_id)
+            if step := find_cut_step(found.text):
+                raise DraftError(
+                    f"{found.stem} was not promoted: what step {step} does is cut off (`...`)."
+                    f" Write all of it into {found.path}, then promote it again."
+                )
             draft = self._draft_skill(found, name, agent_id)
-            self._refuse_taken(workspace, draft.skill, agent_id)
-            with self._open_ports(dry_run=dry_run) as ports:
-                made = ports.proposals.propose(workspace, draft).proposal
+            made = self._find_promoted(workspace, draft)
+            if made is None:
+                self._refuse_taken(workspace, draft.skill, agent_id)
+                with self._open_ports(dry_run=dry_run) as ports:
+                    made = ports.proposals.propose(workspace, draft).proposal
             if made.state is State.QUARANTINED:
                 why = made.quarantine_reason
                 raise DraftError(f"{found.stem} was not promoted: the scanner refuses it: {why}")
@@ -329,7 +345,8 @@ class ExperienceService:
             answer = Promoted(draft=found.stem, skill=draft.skill, path=path, dry_run=dry_run)
             if dry_run:
                 return answer
-            applied = self._ports.proposals.apply(made)
+            is_done = made.state is State.APPLIED
+            applied = made if is_done else self._ports.proposals.apply(made)
             trash = shelf.remove(found, now=self._ports.now())
         self._ports.refresh()
         return replace(answer, proposal=applied, trash=trash)
@@ -337,6 +354,18 @@ class ExperienceService:
     def _open_ports(self, *, dry_run: bool) -> AbstractContextManager[ExperiencePorts]:
         """Return the world to propose in: a dry run keeps nothing, whoever asks for it."""
         return self._ports.rehearse() if dry_run else nullcontext(self._ports)
+
+    def _find_promoted(self, workspace: str, draft: Draft) -> Proposal | None:
+        """Return the proposal by which this very draft became a skill, and was cut off then."""
+        there = self._ports.proposals.current(workspace, draft.skill)
+        if not there:
+            return None
+        self._ports.proposals.settle(workspace)
+        for made in self._ports.proposed(workspace):
+            is_same = made.state is State.APPLIED and made.payload == draft.wish
+            if is_same and result_of(there, made.change) == there:
+                return made
+        return None
 
     def _refuse_taken(self, workspace: str, name: str, agent_id: str) -> None:
         """Refuse a name that another skill has, wherever it lies: it would be hidden by this one.
@@ -351,15 +380,18 @@ class ExperienceService:
 
     def _draft_skill(self, found: ShelvedDraft, name: str | None, agent_id: str) -> Draft:
         task = read_shelved_facts(found).task
-        skill = skill_name(make_strict_slug(task) if name is None else name, task)
+        worded = word_task(task.replace(HIDDEN, GAP))
+        called = make_skill_name(worded.phrase) if task else make_strict_slug(task)
+        skill = skill_name(called if name is None else name, task)
         if name is not None and skill != name.strip().lower():
             raise DraftError(f"a skill cannot be called {shown(name)}: try --name {skill}")
         replay = REPLAY_FILE if found.script_text else ""
-        description, body = promote_draft(found.text, name=skill, replay=replay)
+        about = describe_goal(*worded) if task else ""
+        description, body = promote_draft(found.text, name=skill, description=about, replay=replay)
         _check_standard(skill, description, body)
         return Draft(
             skill=skill,
-            title=f"Promoted: {task}"[:_MOST_TITLE],
+            title=f"Promoted: {task or found.stem}"[:_MOST_TITLE],
             reason=f"A person promoted the draft {found.stem}",
             source=ProposalSource.EXPERIENCE,
             edit=Create(description=description, body=body),

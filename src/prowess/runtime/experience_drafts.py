@@ -25,7 +25,9 @@ from prowess.experience.draft_facts import (
 from prowess.experience.draft_facts import make_facts as trace_facts
 from prowess.experience.lessons.alignment import Aligned
 from prowess.experience.lessons.skill import LearnedSkill
+from prowess.experience.redaction import HIDDEN, hide_people
 from prowess.experience.replay.script import write_replay_script
+from prowess.language.corrections import is_question
 from prowess.runtime.workshop.drafts import refusal_of
 from prowess.runtime.workshop.ports import SKILL_FILE
 from prowess.runtime.workshop.proposals import Proposals
@@ -375,6 +377,9 @@ class DraftMaker:
                 return replace(outcome, reason=reason)
             at = replace(outcome, id=there.stem, path=there.path, script=there.script)
             return replace(at, facts=read_shelved_facts(there), reason=reason)
+        if is_question(trace.task):
+            why = "it answers a question, which is nothing to do again"
+            return replace(outcome, reason=why)
         text, report = self._scan(trace, self._write(trace))
         why = refusal_of(report)
         outcome = replace(
@@ -407,7 +412,8 @@ class DraftMaker:
 
     def _write(self, trace: Trace, name: str = "", *, scripted: bool = True) -> _NewDraft:
         at = self._ports.now()
-        slug = make_strict_slug(trace.task) if self._strict else make_mixed_slug(trace.task)
+        task = hide_people(trace).task.replace(HIDDEN, " ")
+        slug = make_strict_slug(task) if self._strict else make_mixed_slug(task)
         name = name or self._choose_name(at, slug)
         script = (write_replay_script(trace, name=name) or "") if scripted else ""
         wrong = self._check_script(script) if script else ""

@@ -93,7 +93,7 @@ def choose(status: SkillStatus, platform: str, option_id: str) -> InstallSpec | 
     """Return the entry that is meant: the named one, else the one that is offered."""
     skill, name = status.skill, one_line(status.skill.name)
     if option_id:
-        return _named(skill, platform, option_id)
+        return _find_named(skill, platform, option_id)
     options = status.verdict.install
     if not options:
         return _nothing(status, platform)
@@ -101,10 +101,10 @@ def choose(status: SkillStatus, platform: str, option_id: str) -> InstallSpec | 
         ids = ", ".join(one_line(option.id) for option in options)
         message = f"{name} offers several downloads: choose one with --option ({ids})."
         return Refusal("choose-option", message)
-    return _named(skill, platform, options[0].id)
+    return _find_named(skill, platform, options[0].id)
 
 
-def _named(skill: Skill, platform: str, option_id: str) -> InstallSpec | Refusal:
+def _find_named(skill: Skill, platform: str, option_id: str) -> InstallSpec | Refusal:
     specs = [spec for spec in skill.metadata.install if spec.id == option_id]
     here = [spec for spec in specs if _fits(spec, platform)]
     if here:
@@ -112,9 +112,9 @@ def _named(skill: Skill, platform: str, option_id: str) -> InstallSpec | Refusal
     if specs:
         systems = ", ".join(map(one_line, specs[0].os))
         message = f"{one_line(option_id)} is for {systems}, and this machine is {platform}."
-        return Refusal("platform", f"{message} {_known(skill, platform)}")
-    message = f'Installer "{one_line(option_id)}" not found: {_known(skill, platform)}'
-    return Refusal("option-not-found", message + _dropped(skill))
+        return Refusal("platform", f"{message} {_list_known(skill, platform)}")
+    message = f'Installer "{one_line(option_id)}" not found: {_list_known(skill, platform)}'
+    return Refusal("option-not-found", message + _tell_dropped(skill))
 
 
 def _nothing(status: SkillStatus, platform: str) -> Refusal:
@@ -125,17 +125,17 @@ def _nothing(status: SkillStatus, platform: str) -> Refusal:
     missing = missing_text(status.verdict.missing)
     need = f" It still needs {one_line(missing)}: see `prowess why {name}`." if missing else ""
     return Refusal(
-        "nothing-to-install", f"{name} declares nothing to install.{need}{_dropped(skill)}"
+        "nothing-to-install", f"{name} declares nothing to install.{need}{_tell_dropped(skill)}"
     )
 
 
-def _known(skill: Skill, platform: str) -> str:
+def _list_known(skill: Skill, platform: str) -> str:
     ids = [one_line(spec.id) for spec in skill.metadata.install if _fits(spec, platform)]
     name = one_line(skill.name)
     return f"{name} has {', '.join(ids)}." if ids else f"{name} has none for this machine."
 
 
-def _dropped(skill: Skill) -> str:
+def _tell_dropped(skill: Skill) -> str:
     """Say which entries were not taken over, and why: a kind that does not exist is one reason."""
     found = [problem.message for problem in skill.diagnostics if problem.code == _INVALID]
     told = "; ".join(map(one_line, found))
@@ -149,14 +149,14 @@ def _elsewhere(skill: Skill, platform: str, settings: Settings) -> Refusal:
         for node in settings.skills.nodes
         if not {platform_name(name) for name in node.platforms}.isdisjoint(systems)
     ]
-    head = f"{one_line(skill.name)} runs only on {_listed(systems)}, and this machine is {platform}"
+    head = f"{one_line(skill.name)} runs only on {_join(systems)}, and this machine is {platform}"
     if nodes:
-        message = f"{head}: install what it needs on {_listed(nodes)}, where the agent runs it."
+        message = f"{head}: install what it needs on {_join(nodes)}, where the agent runs it."
         return Refusal("remote-node", message)
     return Refusal("platform", f"{head}: there is nothing to install here.")
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join(names: Sequence[str]) -> str:
     return ", ".join(map(one_line, names))
 
 
@@ -174,7 +174,7 @@ MOST_KEY_CHARACTERS = 60
 # Folders beside those of skills: where the package managers keep what they install.
 RESERVED_KEYS = frozenset({"bin", "brew", "bun", "go", "lib", "npm", "pnpm", "uv", "yarn"})
 _HASH_CHARACTERS = 10
-_MOST_SUMMARY, _MOST_FINDINGS, _LAST_LINES = 200, 3, 3
+_MOST_SUMMARY, _LEAST_HEAD, _MOST_FINDINGS = 200, 20, 3
 _SAFE_KEY = re.compile(r"[a-z0-9][a-z0-9._-]*")
 # A key that looks like a shortened one could be chosen to share another skill's folder.
 _SHORTENED = re.compile(rf"-[0-9a-f]{{{_HASH_CHARACTERS}}}$")
@@ -415,7 +415,7 @@ class InstallService:
     ) -> PreparedInstall | InstallReport:
         report = self._tools.scan(skill)
         if report.verdict in {ScanVerdict.QUARANTINE, ScanVerdict.ERROR}:
-            return _refuse(Refusal("unsafe-skill", _blocked(skill, report)))
+            return _refuse(Refusal("unsafe-skill", _explain_block(skill, report)))
         preview = self._installer(job).preview(job)
         warnings = [*_doubts(skill, report), *job.plan.notes, *([doubt] if doubt else [])]
         if preview.problem:
@@ -449,14 +449,22 @@ def describe_failure(outcome: InstallOutcome) -> str:
 
 
 def _summary(outcome: InstallOutcome) -> str:
-    """Return what the program said went wrong: from its first complaint on, else its last words."""
+    """Return what the program said went wrong: from its first complaint to its last line.
+
+    No line stands in it twice, and where it gets too long the last one stays.
+    """
     text = outcome.stderr if outcome.stderr.strip() else outcome.stdout
-    lines = [one_line(line) for line in text.splitlines() if line.strip()]
-    start = next((i for i, line in enumerate(lines) if _TROUBLE.search(line)), None)
-    said = " ".join(lines[-_LAST_LINES:] if start is None else lines[start:])
-    if not said:
-        return "the program said nothing."
-    return said if len(said) <= _MOST_SUMMARY else f"{said[: _MOST_SUMMARY - 1]}…"
+    # Of lines that are said again the last counts, so that the order is kept at the end.
+    said = reversed([line for line in map(one_line, text.splitlines()) if line])
+    *lines, last = [*reversed(dict.fromkeys(said))] or ["the program said nothing."]
+    start = next((i for i, line in enumerate(lines) if _TROUBLE.search(line)), len(lines))
+    whole = " ".join((*lines[start:], last))
+    if len(whole) <= _MOST_SUMMARY:
+        return whole
+    room = _MOST_SUMMARY - len(last) - 2
+    head = f"{whole[:room]}… " if start < len(lines) and room >= _LEAST_HEAD else ""
+    said_last = last if len(last) <= _MOST_SUMMARY else f"{last[: _MOST_SUMMARY - 1]}…"
+    return f"{head}{said_last}"
 
 
 def _seconds(wanted: object) -> tuple[float, str]:
@@ -484,7 +492,7 @@ def _refuse(refusal: Refusal, *, stderr: str = "", warnings: tuple[str, ...] = (
     )
 
 
-def _blocked(skill: Skill, report: ScanReport) -> str:
+def _explain_block(skill: Skill, report: ScanReport) -> str:
     name = one_line(skill.name)
     if report.verdict is ScanVerdict.ERROR:
         return (

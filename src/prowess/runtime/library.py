@@ -18,6 +18,7 @@ from typing import Protocol, TypeAlias
 
 from prowess.errors import PathError, ProwessError, RemovalError
 from prowess.runtime.service import SkillsService, WorkspaceState
+from prowess.runtime.skill_texts import name_files
 from prowess.safety.paths import shown
 from prowess.settings import Precedence
 from prowess.skills.catalog import OPENPOCKET_RANK, collation_key
@@ -26,6 +27,7 @@ from prowess.skills.text import clean
 
 MOST_FILE_BYTES = 262_144
 _SKILL_FILE = "skill.md"
+_UNSEEN = frozenset(("candidates-truncated", "entries-truncated"))
 
 
 class FileStanding(StrEnum):
@@ -35,6 +37,8 @@ class FileStanding(StrEnum):
     SHADOWED = "shadowed"
     DRAFT = "draft"
     BROKEN = "broken"
+    # Over a limit of its source: read and left out, or not even looked at.
+    CUT = "cut"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +77,7 @@ class Library:
 
 
 # From a folder, a path inside it and a number of bytes to the bytes; None where there are more.
-ReadInside: TypeAlias = Callable[[str, str, int], bytes | None]
+ReadInside: TypeAlias = Callable[[Skill, str, int], bytes | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,9 +130,9 @@ class Libraries:
             skill = self._skills.find(name, agent_id).skill
             known = {*self._skills.resources(skill.name, agent_id), _last(skill.path)}
         if path not in known:
-            problem = f"is no file of {skill.name}: `resources` lists those it has."
+            problem = f"is no file of {skill.name}: {name_files(known, path)}."
             raise PathError(shown(path), problem)
-        body = self._read(skill.folder, path, MOST_FILE_BYTES)
+        body = self._read(skill, path, MOST_FILE_BYTES)
         size = None if body is None else len(body)
         return SkillFile(name=skill.name, path=path, text=_text(body), size=size)
 
@@ -136,6 +140,7 @@ class Libraries:
         self, source: Source, state: WorkspaceState, problems: Sequence[Diagnostic]
     ) -> LibrarySource:
         found = [_entry(skill, state) for skill in state.scan.skills if _is_of(skill, source)]
+        found += [_cut(skill, state) for skill in state.scan.cut if _is_of(skill, source)]
         paths = {entry.path for entry in found}
         wrong = [one for one in problems if one.path not in paths]
         broken = {one.path for one in wrong if _is_broken(one)}
@@ -168,6 +173,42 @@ def _entry(skill: Skill, state: WorkspaceState) -> LibraryEntry:
         winner=winner if lost else None,
         identical=lost and winner.content_hash == skill.content_hash,
         diagnostics=skill.diagnostics,
+    )
+
+
+def list_unread(state: WorkspaceState) -> tuple[LibraryEntry, ...]:
+    """Return what is no skill for anybody: broken files, and what a limit left out.
+
+    A folder in which not everything was looked at stands for what nobody knows the names of.
+    """
+    problems = state.scan.diagnostics
+    read = {skill.path for skill in state.scan.skills}
+    broken = {one.path for one in problems if _is_broken(one)} - read
+    unseen = [one for one in problems if one.code in _UNSEEN]
+    entries = (
+        *(_broken(path, problems) for path in broken),
+        *(_cut(skill, state) for skill in state.scan.cut),
+        *(
+            LibraryEntry(
+                name=f"{_last(one.path)}/…",
+                path=one.path,
+                standing=FileStanding.CUT,
+                diagnostics=(one,),
+            )
+            for one in unseen
+        ),
+    )
+    return tuple(sorted(entries, key=lambda entry: collation_key(entry.name)))
+
+
+def _cut(skill: Skill, state: WorkspaceState) -> LibraryEntry:
+    problems = (one for one in state.scan.diagnostics if one.code == "skills-truncated")
+    return LibraryEntry(
+        name=skill.name,
+        path=skill.path,
+        standing=FileStanding.CUT,
+        description=skill.description,
+        diagnostics=tuple(one for one in problems if one.path == skill.source.root),
     )
 
 

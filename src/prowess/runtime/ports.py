@@ -1,24 +1,47 @@
-"""What the use cases need from the world.
+"""What the use cases need from the world, and what they tell it.
 
 Each port has one adapter under `host` and one, in memory, in `prowess.testing`.
+
+Events go through the standard library's log, so that a program that embeds Prowess decides about
+them as about all others, and where nobody listens nothing is measured: a word for what happened,
+ids, and how long it took, never a text of anybody. What takes time is told once it is over, and
+knows what it was a part of: whoever wants spans makes them of the same events.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import os
+import sys
+import time
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import field
 from threading import Event
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
+from prowess.late import compile_late, dataclass
 from prowess.settings import Settings
-from prowess.skills.eligibility import HostFacts
+from prowess.skills.eligibility import HostFacts, ScannerBlock
 from prowess.skills.model import Diagnostic, Skill, Source
 from prowess.skills.snapshot import SnapshotSkill
 
 if TYPE_CHECKING:
+    # Most commands log nothing.
+    import logging
+
     # Most commands never touch a vector, and numpy takes longer to load than they take to run.
     import numpy as np
     from numpy.typing import NDArray
 
     from prowess.runtime.environment import Value
+    from prowess.safety.model import Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +53,8 @@ class Scan:
     # Every root, existing or not, and every folder that was looked into: what a watcher watches.
     sources: tuple[Source, ...] = ()
     folders: tuple[str, ...] = ()
+    # Read, and left out since their root holds more than are loaded.
+    cut: tuple[Skill, ...] = ()
 
 
 class SkillSources(Protocol):
@@ -47,6 +72,64 @@ class FactsProbe(Protocol):
 
     def probe(self, bins: Collection[str], env: Collection[str]) -> HostFacts:
         """Say which of these programs and variables exist."""
+
+
+# Who is told how far the scans are that somebody waits for; the terminal says so when it starts.
+show_progress: ContextVar[Callable[[str, int, int], None]] = ContextVar(
+    "show_progress", default=lambda _what, _done, _total: None
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownVerdict:
+    """As much of a report as decides whether a skill may be used."""
+
+    # By which the operator's acceptances know the skill.
+    name: str
+    content_hash: str
+    # Critical ones, nothing accepted yet.
+    critical: "tuple[Finding, ...]" = ()
+    # Why the scan failed, and when, in seconds since 1970.
+    problem: str = ""
+    made_at: float = 0.0
+
+
+class ScanPatience(NamedTuple):
+    """How long those who ask may wait for scans, in seconds of processor time; None for ever."""
+
+    seconds: float | None = None
+    # So many are scanned before a list of skills is answered; None for all of them.
+    most_ahead: int | None = None
+    # Whether the rest is scanned while nobody waits.
+    in_background: bool = False
+
+
+class SkillJudge(Protocol):
+    """Knows what the scanner says of skills, by reports that are kept."""
+
+    # What is wrong with the whole of them: a skill that a policy requires is not there.
+    notices: tuple[Diagnostic, ...]
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """All folders of the skills that were looked at last."""
+
+    def moved(self) -> object:
+        """Return what is another one once an answer may be, though no file of a skill changed."""
+
+    def find_blocks(
+        self, skills: Sequence[Skill], settings: Settings, changed: Collection[str] | None = None
+    ) -> Mapping[str, ScannerBlock]:
+        """Return which skills may not be used, by their paths, and why.
+
+        Args:
+            skills: all of a workspace.
+            settings: where variables may be sent.
+            changed: the only files that can differ since the last time; None means any.
+        """
+
+    def settle(self, skills: Sequence[Skill], settings: Settings) -> None:
+        """Scan those that were not, the first ones first, for as long as the caller may wait."""
 
 
 class SettingsSource(Protocol):
@@ -131,6 +214,9 @@ class VectorStore(Protocol):
     def load(self, encoder_id: str, keys: Sequence[str]) -> Mapping[str, Vectors]:
         """Return what is known of `keys`, each the hash of a text."""
 
+    def alone(self, encoder_id: str, /) -> AbstractContextManager[None]:
+        """Keep other machines from encoding meanwhile; what one makes the next need not."""
+
     def save(self, encoder_id: str, vectors: Mapping[str, Vectors]) -> None:
         """Keep `vectors`; an interrupted write leaves what was there before."""
 
@@ -161,6 +247,28 @@ class Examples:
 
     def __bool__(self) -> bool:
         return bool(self.generated or self.confirmed or self.near_misses)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaleSkill:
+    """What the last check of freshness found of one skill, for as long as its text stays."""
+
+    content_hash: str
+    # The claims that held at this check or an earlier one, by their keys.
+    held: tuple[str, ...] = ()
+    # The first and last lines of the sections in which something no longer holds.
+    spans: tuple[tuple[int, int], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class ReferenceTexts(Protocol):
+    """Reads what lies beside the page of a skill for its agent to read."""
+
+    def stamp(self, skill: Skill) -> str:
+        """Return what changes when a reference file does; empty where there is none."""
+
+    def read(self, skill: Skill, most: int) -> str:
+        """Return the text of the reference files, `most` characters of it."""
 
 
 class ExampleStore(Protocol):
@@ -268,6 +376,9 @@ class Processes(Protocol):
 class WatchTargets:
     """What a watcher looks at: known folders, roots that may appear, and single files."""
 
+    # Folders in which every file counts, since the scanner reads it: those of skills.
+    whole: tuple[str, ...] = ()
+
     folders: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -282,3 +393,77 @@ class Watcher(Protocol):
         Raises:
             WatchUnavailableError: the system's limits are exhausted.
         """
+
+
+# The level of that name; to look it up would load what most commands do not need.
+_DEBUG = 10
+# As far as the values of a log go: no texts, no objects.
+Id = str | int | float | bool
+
+
+@dataclass(slots=True, kw_only=True)
+class Timed:
+    """Something that takes time: when it began, what it is a part of, and how it ended."""
+
+    what: str
+    parent: "Timed | None" = None
+    # Of all that belongs to one request, and of this part alone; random, as tracing wants them.
+    trace_id: int = field(default_factory=lambda: _make_id(16))
+    span_id: int = field(default_factory=lambda: _make_id(8))
+    began_ns: int = field(default_factory=time.time_ns)
+    took_ns: int = 0
+    # What kind of error ended it; empty where none did.
+    failed: str = ""
+    ids: dict[str, Id] = field(default_factory=dict)
+    # Whether it is somebody else's, of whom only the ids are known; None where it is ours.
+    sampled_elsewhere: bool | None = None
+
+
+_TRACEPARENT = compile_late(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?")
+
+
+def read_traceparent(text: str) -> Timed | None:
+    """Return what a request is a part of, as the header `traceparent` says; None where none is."""
+    found = _TRACEPARENT.fullmatch(text.strip())
+    if found is None or text.startswith("ff"):
+        return None
+    trace_id, span_id, flags = (int(part, 16) for part in found.groups())
+    if not trace_id or not span_id:
+        return None
+    is_sampled = bool(flags & 1)
+    return Timed(what="", trace_id=trace_id, span_id=span_id, sampled_elsewhere=is_sampled)
+
+
+def _make_id(size: int) -> int:
+    # Nothing but zeros would be no id.
+    return int.from_bytes(os.urandom(size), "big") or 1
+
+
+_running: ContextVar[Timed | None] = ContextVar("running", default=None)
+
+
+@contextmanager
+def timed(
+    log: "logging.Logger", what: str, part_of: Timed | None = None, /, **ids: Id
+) -> Iterator[dict[str, Id]]:
+    """Log what is done in this block once it is over; more ids may be put into what it yields."""
+    if not log.isEnabledFor(_DEBUG):
+        yield {}
+        return
+    parent = _running.get() or part_of
+    event = Timed(what=what, parent=parent, ids=ids)
+    if parent is not None:
+        event.trace_id = parent.trace_id
+    token, began = _running.set(event), time.perf_counter_ns()
+    is_whole = False
+    try:
+        yield event.ids
+        is_whole = True
+    finally:
+        _running.reset(token)
+        kind = sys.exc_info()[0]
+        event.failed = "" if is_whole or kind is None else kind.__name__
+        event.took_ns = time.perf_counter_ns() - began
+        ended = {"failed": event.failed} if event.failed else {}
+        extra = {**event.ids, **ended, "ms": round(event.took_ns / 1e6, 1), "timed": event}
+        log.debug(what, extra=extra)

@@ -15,10 +15,9 @@ libraries that read the environment of this very process they are set there and 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import TYPE_CHECKING
 
-from prowess.errors import UnsafeSkillError
+from prowess.errors import SkillNotFoundError, UnsafeSkillError
 from prowess.runtime.environment import (
     Blocked,
     ChildEnvironment,
@@ -37,7 +36,7 @@ from prowess.runtime.service import SkillsService
 from prowess.runtime.usage import Use
 from prowess.safety.environment import comparable
 from prowess.settings import EntrySettings
-from prowess.skills.catalog import find, owners
+from prowess.skills.catalog import explain_withheld, find, mark_source, owners
 from prowess.skills.invocation import InvocationPlace, Invoked, References, references, run_command
 from prowess.skills.model import Skill
 from prowess.skills.snapshot import Snapshot
@@ -101,6 +100,8 @@ class EnvironmentPorts:
     audit: AuditLog
     # The time of day, as a text for logs.
     now: Callable[[], str]
+    # Keeps by key which source had an entry of the config, where nobody had it before.
+    bind: Callable[[Mapping[str, str]], object]
     # Where programs of skills were installed; empty where nothing was.
     tools_bin: Callable[[], str] = lambda: ""
 
@@ -248,7 +249,12 @@ class Run:
         return self._tools.workshop()
 
     def route(
-        self, message: str, *, last: Sequence[str] = (), loaded: Sequence[str] = ()
+        self,
+        message: str,
+        *,
+        last: Sequence[str] = (),
+        loaded: Sequence[str] = (),
+        history: Sequence[Mapping[str, object]] = (),
     ) -> "Route":
         """Return which skills `message` needs, with reasons; there may be none.
 
@@ -256,20 +262,42 @@ class Run:
             message: what the user wrote.
             last: skills that the last message loaded, for "yes, do it".
             loaded: skills that are loaded already and need not be found again.
+            history: the messages before it, each with a role and a content.
         """
-        return self._routed(message, last=tuple(last), loaded=frozenset(loaded))
+        return self._route(message, last=tuple(last), loaded=frozenset(loaded), history=history)
 
-    def find(self, query: str, limit: int = 5) -> "Route":
-        """Return the skills nearest to `query`, whether or not any would be loaded for it."""
-        return self._routed(query, considered=limit)
+    def find(self, query: str, limit: int = 5, before: str = "") -> "Route":
+        """Return the skills nearest to `query`, whether or not any would be loaded for it.
+
+        It may refer to what was said `before` it.
+        """
+        said = ({"role": "assistant", "content": before},) if before else ()
+        return self._route(query, considered=limit, history=said)
 
     def skill(self, name: str) -> Skill:
         """Return a skill that the agent may use, by its name.
 
         Raises:
             SkillNotFoundError: none or several answer to it.
+            UnsafeSkillError: the scanner blocks it.
         """
-        return find(self.skills, name)
+        try:
+            return find(self.skills, name)
+        except SkillNotFoundError as error:
+            return self.wait_for(name, error)
+
+    def wait_for(self, name: str, missed: SkillNotFoundError) -> Skill:
+        """Return a skill that the scanner alone kept from this run, where it no longer does.
+
+        Raises:
+            SkillNotFoundError: it was missed for another reason.
+            UnsafeSkillError: the scanner blocks it.
+        """
+        try:
+            held = find(self.snapshot.held, name)
+        except SkillNotFoundError:
+            raise missed from None
+        return self._tools.skills.wait_for(held.name, self.agent_id, missed)
 
     def read(self, skill: str | Skill, path: str = "", start: int = 0) -> "SkillText":
         """Return the body of a skill, or one of its files.
@@ -296,11 +324,21 @@ class Run:
         Raises:
             UnsafeSkillError: the scanner refuses the skill that it invokes.
         """
-        invoked = run_command(text, self.skills, self._place())
+        invoked = run_command(text, self.skills, self._place()) or self._find_held_back(text)
         if invoked is not None:
             self._tools.texts().check(invoked.command.skill)
             self._note(Use.INVOKED, [invoked.command.skill.name])
         return invoked
+
+    def _find_held_back(self, text: str) -> Invoked | None:
+        """Return the command of a skill that only waited for its scan; a blocked one is told of."""
+        if not text.startswith("/"):
+            return None
+        held = run_command(text, self.snapshot.held, self._place())
+        if held is not None:
+            name = held.command.skill.name
+            self.wait_for(name, SkillNotFoundError(name, []))
+        return held
 
     def references(self, text: str) -> References:
         """Return the skills that a message names as `$name`."""
@@ -356,12 +394,13 @@ class Run:
         self._note(Use.CORRECTED, [one.skill for one in proposals])
         return proposals
 
-    def _routed(
+    def _route(
         self,
         message: str,
         *,
         last: tuple[str, ...] = (),
         loaded: frozenset[str] = frozenset(),
+        history: Sequence[Mapping[str, object]] = (),
         considered: int = 5,
     ) -> "Route":
         # Late: numbers and vectors are loaded by the first message that is routed.
@@ -371,6 +410,7 @@ class Run:
         caller = Caller(surface=Surface.LIBRARY, agent_id=self.agent_id, session_id=self.session_id)
         asked = Asked(
             context=Context(last=last, loaded=loaded),
+            history=history,
             considered=considered,
             snapshot=self.snapshot,
         )
@@ -394,7 +434,7 @@ class AsyncRun:
         self.environment, self.environ = run.environment, run.environ
         self.prompt, self.skills, self.workspace = run.prompt, run.skills, run.workspace
         self.route, self.find, self.skill, self.read = run.route, run.find, run.skill, run.read
-        self.command, self.references = run.command, run.references
+        self.command, self.references, self.wait_for = run.command, run.references, run.wait_for
 
     @property
     def workshop(self) -> "WorkshopService":
@@ -426,6 +466,8 @@ class RunContext:
         self._overlay: OverlayRun | None = None
         self._entered = False
         self._warnings: tuple[str, ...] = ()
+        # By key the sources of the skills that get an entry of the config, once the run begins.
+        self._sources: Mapping[str, str] = {}
 
     def preview(self) -> Run:
         """Return what the run would be: no secret is looked up, and nothing is set or written."""
@@ -433,27 +475,22 @@ class RunContext:
         snapshot = self._tools.skills.snapshot(self._asked.agent_id)
         base = for_children(self._tools.environment, ())
         made = child_environment(base, *map(names_only, self._variables(snapshot)))
-        return Run(self._begun(snapshot, RunEnvironment.of(made, self._warnings), made.values))
+        return Run(self._begin(snapshot, RunEnvironment.of(made, self._warnings), made.values))
 
     def __enter__(self) -> Run:
-        snapshot, variables = self._pinned()
+        snapshot, variables = self._pin()
         if not self._asked.process_wide:
             return Run(self._apart(snapshot, variables))
         self._overlay = self._tools.environment.overlay.run(*variables)
         self._overlay.__enter__()
         return self._within(snapshot, self._overlay)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_ended: object) -> None:
         if self._overlay is not None:
-            self._overlay.__exit__(kind, error, trace)
+            self._overlay.__exit__()
 
     async def __aenter__(self) -> AsyncRun:
-        snapshot, variables = self._pinned()
+        snapshot, variables = self._pin()
         if not self._asked.process_wide:
             # To look a secret up may take seconds.
             return AsyncRun(Run(await run_in_thread(self._apart, snapshot, variables)))
@@ -462,16 +499,11 @@ class RunContext:
         self._overlay = overlay
         return AsyncRun(self._within(snapshot, overlay))
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_ended: object) -> None:
         # Waits for nothing, so that no cancellation can come between.
-        self.__exit__(kind, error, trace)
+        self.__exit__()
 
-    def _pinned(self) -> tuple[Snapshot, tuple[SkillVariables, ...]]:
+    def _pin(self) -> tuple[Snapshot, tuple[SkillVariables, ...]]:
         if self._entered:
             raise RuntimeError("a run is entered once: ask the runtime for another one")
         self._entered = True
@@ -481,40 +513,58 @@ class RunContext:
         else:
             self._tools.sessions().begin_turn(asked.session_id, asked.agent_id)
         snapshot = skills.snapshot(asked.agent_id)
-        return snapshot, self._variables(snapshot)
+        variables = self._variables(snapshot)
+        if self._sources:
+            self._tools.environment.bind(self._sources)
+        return snapshot, variables
 
     def _variables(self, snapshot: Snapshot) -> tuple[SkillVariables, ...]:
         skills = self._tools.skills
         entries = skills.settings.skills.entries
-        wanted = [skill for skill in snapshot.usable if skill.key in entries]
-        if not wanted:
+        if not entries:
             return ()
-        known = [status.skill for status in skills.status(snapshot.agent_id).skills]
-        foreign = strangers(wanted, known, entries)
-        self._warnings = tuple(
-            f"{name} asks for what is configured for {owner}, and gets nothing of it"
-            for name, owner in foreign.items()
+        state = skills.workspace(snapshot.agent_id).state(skills.settings)
+        wanted = [skill for skill in snapshot.usable if skill.key in entries]
+        foreign = strangers(wanted, state.catalog.skills, entries)
+        # One that lacks its key now is not usable, and must be told of all the more.
+        winners = state.catalog.winners
+        withheld = [winners[name] for name in state.withheld]
+        self._warnings = (
+            *(
+                f"{name} asks for what is configured for {owner}, and gets nothing of it"
+                for name, owner in foreign.items()
+            ),
+            *(
+                f"{explain_withheld(skill, state.withheld[skill.name])}: read it, and run"
+                f" `prowess trust {skill.name}` if it shall have it"
+                for skill in withheld
+            ),
         )
-        own = [skill for skill in wanted if skill.name not in foreign]
+        kept = {*foreign, *state.withheld}
+        own = [skill for skill in wanted if skill.name not in kept]
+        holding = (skill for skill in own if entries[skill.key].holds_secrets)
+        self._sources = {skill.key: mark_source(skill) for skill in holding}
+        if not own:
+            return ()
         return tuple(variables_of(own, entries, self._tools.environment.secrets()))
 
     def _apart(self, snapshot: Snapshot, variables: tuple[SkillVariables, ...]) -> _Begun:
         base = for_children(self._tools.environment, ())
         made = child_environment(base, *variables)
-        return self._audited(
-            self._begun(snapshot, RunEnvironment.of(made, self._warnings), made.values)
+        return self._audit(
+            self._begin(snapshot, RunEnvironment.of(made, self._warnings), made.values)
         )
 
     def _within(self, snapshot: Snapshot, overlay: OverlayRun) -> Run:
         try:
             values = for_children(self._tools.environment, overlay.applied)
-            begun = self._begun(snapshot, RunEnvironment.of(overlay, self._warnings), values)
-            return Run(self._audited(begun))
+            begun = self._begin(snapshot, RunEnvironment.of(overlay, self._warnings), values)
+            return Run(self._audit(begun))
         except BaseException:
             overlay.__exit__(None, None, None)
             raise
 
-    def _begun(self, snapshot: Snapshot, environment: RunEnvironment, values: Variables) -> _Begun:
+    def _begin(self, snapshot: Snapshot, environment: RunEnvironment, values: Variables) -> _Begun:
         return _Begun(
             tools=self._tools,
             snapshot=snapshot,
@@ -523,7 +573,7 @@ class RunContext:
             environ=with_tools(values, self._tools.environment.tools_bin()),
         )
 
-    def _audited(self, begun: _Begun) -> _Begun:
+    def _audit(self, begun: _Begun) -> _Begun:
         tools, lent = self._tools.environment, begun.environment.lent
         tools.audit.lent(
             tools.now(), begun.snapshot.agent_id, ((one.skill, one.name) for one in lent)

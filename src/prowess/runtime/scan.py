@@ -5,13 +5,17 @@ user's language model may be asked about a skill that it let pass. Whatever goes
 with the verdict `error`, never a skill that passed; a model that fails leaves the report as it is.
 """
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from hashlib import sha256
+from threading import RLock
+from typing import NamedTuple, Protocol
 
 from prowess.errors import AcceptanceError, ModelError, contain
-from prowess.runtime.ports import LanguageModel
+from prowess.runtime.ports import KnownVerdict, LanguageModel, timed
+from prowess.safety.judging.packages import find_lookalike
 from prowess.safety.model import (
     Confidence,
     Finding,
@@ -32,9 +36,10 @@ from prowess.safety.review import (
     raise_report,
     read_review,
 )
-from prowess.safety.rules.levels import SCANNER, Acceptance
-from prowess.safety.rules.table import read_rules
-from prowess.safety.scan import TIME_LIMIT, ScanOptions, scan
+from prowess.safety.rules.table import Acceptance, read_rules, read_version
+from prowess.safety.scan import TIME_LIMIT, ScanOptions, lower_accepted, scan
+
+log = logging.getLogger(__name__)
 
 _MOST_NAMED = 3
 
@@ -119,6 +124,8 @@ class Target:
     profile: Profile = Profile.PACKAGE
     # Set where the skill could not be read at all.
     problem: str = ""
+    # Why no agent can have it, whatever the scanner says; for people.
+    not_loaded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,19 +158,44 @@ class AcceptanceStore(Protocol):
         """
 
 
+class ReportCard(NamedTuple):
+    """A report with nothing accepted, and as much of it as decides whether the skill is used."""
+
+    report: ScanReport
+    known: KnownVerdict
+
+
+class ReportStore(Protocol):
+    """Keeps reports by what they were made from."""
+
+    def load(self, key: str) -> ScanReport | None:
+        """Return a report; one of a scan that failed is none, since the next may go well."""
+
+    def alone(self, key: str, /) -> AbstractContextManager[None]:
+        """Keep other machines from making the same report meanwhile."""
+
+    def save(self, key: str, card: ReportCard) -> None:
+        """Keep a report."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanPorts:
     """What scanning needs from the world."""
 
     acceptances: AcceptanceStore
+    # Without one everything is scanned whenever somebody asks.
+    reports: ReportStore | None = None
     # Variable -> hosts it may be sent to, as the operator configured it.
     egress: Callable[[], Mapping[str, tuple[str, ...]]]
     # Names that no other skill should imitate.
     trusted_names: Callable[[], Iterable[str]]
+    # Processor time of the thread that asks: a limit in it is the same on a busy machine.
     seconds: Callable[[], float]
     # The time of day, as a text for people and logs.
     now: Callable[[], str]
-    # Interrupts what runs inside after so many seconds, whatever it is busy with.
+    # The same in seconds since 1970.
+    clock: Callable[[], float] = lambda: 0.0
+    # Interrupts what runs inside after so many seconds of `seconds`, whatever it is busy with.
     deadline: Callable[[float], AbstractContextManager[None]] = field(
         default=lambda _seconds: nullcontext()
     )
@@ -175,23 +207,74 @@ class ScanService:
     def __init__(self, tools: ScanPorts) -> None:
         self._tools = tools
         self._trusted: tuple[str, ...] | None = None
+        # Two threads that ask about the same skill scan it once.
+        self._scanning = RLock()
 
     def scan_target(self, target: Target, profile: Profile | None = None) -> Scanned:
         """Scan one skill, under its own profile or a given one."""
-        chosen = profile or target.profile
+        chosen = Profile(profile or target.profile)
         if target.problem:
             return Scanned(target, chosen, failed(target.problem))
-        options = ScanOptions(
-            trusted_names=self._trusted_names(),
-            egress=self._tools.egress(),
-            acceptances=self._tools.acceptances.read(),
-            skill=target.name,
-            refused=target.refused,
-            clock=self._tools.seconds,
-            time_limit=TIME_LIMIT,
-        )
-        report = self._scan(target.files, chosen, options)
+        like = find_lookalike(target.name, self._find_trusted_names()) if target.name else None
+        _, card = self.find_report(target, chosen, "" if like is None else like.trusted)
+        digest, given = card.known.content_hash, self._tools.acceptances.read()
+        report = lower_accepted(card.report, chosen, target.name, digest, given)
         return Scanned(target, chosen, replace(report, ledger=(*report.ledger, *target.noted)))
+
+    def find_report(
+        self, target: Target, profile: Profile, like: str = ""
+    ) -> tuple[str, ReportCard]:
+        """Return the report on a target, nothing accepted, and the key by which it is kept.
+
+        Args:
+            target: the skill.
+            profile: whose text it is.
+            like: a name that somebody vouches for and that the skill's own looks like.
+        """
+        if target.problem:
+            return "", self._make_card(target, "", failed(target.problem))
+        digest, egress = content_hash(target.files), self._tools.egress()
+        parts = (
+            read_version(), digest, target.name, profile.value, target.refused,
+            sorted(egress.items()), like,
+        )  # fmt: skip
+        key = sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()
+        reports = self._tools.reports
+        with self._scanning, ExitStack() as stack:
+            kept = None if reports is None else reports.load(key)
+            if kept is None and reports is not None:
+                stack.enter_context(reports.alone(key))
+                # Whoever we waited for has made it.
+                kept = reports.load(key)
+            if kept is not None:
+                return key, self._make_card(target, digest, kept)
+            options = ScanOptions(
+                trusted_names=(like,) if like else (),
+                egress=egress,
+                skill=target.name,
+                refused=target.refused,
+                clock=self._tools.seconds,
+                time_limit=TIME_LIMIT,
+            )
+            card = self._make_card(target, digest, self._scan(target.files, profile, options))
+            if reports is not None:
+                reports.save(key, card)
+        return key, card
+
+    def _make_card(self, target: Target, digest: str, report: ScanReport) -> ReportCard:
+        kept_out = report.verdict is ScanVerdict.QUARANTINE
+        return ReportCard(
+            report,
+            KnownVerdict(
+                name=target.name,
+                content_hash=digest,
+                critical=tuple(
+                    one for one in report.findings if kept_out and one.level is Level.CRITICAL
+                ),
+                problem=_name_problem(report) if report.verdict is ScanVerdict.ERROR else "",
+                made_at=self._tools.clock(),
+            ),
+        )
 
     @property
     def seconds(self) -> Callable[[], float]:
@@ -222,7 +305,7 @@ class ScanService:
                 rule_id=rule_id,
                 evidence_hash=digest,
                 content_hash=content_hash(scanned.target.files),
-                scanner=SCANNER,
+                scanner=read_version(),
                 reason=text,
                 accepted_at=self._tools.now(),
             )
@@ -259,13 +342,17 @@ class ScanService:
         self, files: Mapping[str, bytes], profile: Profile, options: ScanOptions
     ) -> ScanReport:
         failures: list[Exception] = []
-        # Whatever a hostile file sets off must end as an error, not as a skill nobody scanned.
-        with contain(failures.append), self._tools.deadline(TIME_LIMIT + _GRACE):
-            return scan(files, profile, options)
-        [error] = failures
-        return failed(f"{type(error).__name__}: {error}"[:300])
+        with timed(log, "scan", skill=options.skill, profile=profile.value) as ids:
+            # Whatever a hostile file sets off must end as an error, not as a skill nobody scanned.
+            with contain(failures.append), self._tools.deadline(TIME_LIMIT + _GRACE):
+                report = scan(files, profile, options)
+                ids |= {"verdict": report.verdict.value, "findings": len(report.findings)}
+                return report
+            [error] = failures
+            ids["verdict"] = ScanVerdict.ERROR.value
+            return failed(f"{type(error).__name__}: {error}"[:300])
 
-    def _trusted_names(self) -> tuple[str, ...]:
+    def _find_trusted_names(self) -> tuple[str, ...]:
         if self._trusted is None:
             self._trusted = tuple(sorted(set(self._tools.trusted_names())))
         return self._trusted
@@ -288,6 +375,12 @@ def failed(problem: str) -> ScanReport:
         fix=rule.fix,
     )
     return ScanReport(ScanVerdict.ERROR, (finding,), (), error=problem)
+
+
+def _name_problem(report: ScanReport) -> str:
+    """Say why a scan failed: by its error, else by the finding that stands for it."""
+    found = [one for one in report.findings if one.rule_id == _INCOMPLETE]
+    return report.error or (f"{found[0].file}: {found[0].message}" if found else "no reason given")
 
 
 def worst(reports: Iterable[ScanReport]) -> ScanVerdict:

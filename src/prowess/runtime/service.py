@@ -8,25 +8,35 @@ touches files; the ports do.
 import functools
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Concatenate, ParamSpec, TypeVar
 
-from prowess.errors import UnknownAgentError
+from prowess.errors import PolicyError, SkillNotFoundError, UnknownAgentError, UnsafeSkillError
+from prowess.late import dataclass
 from prowess.runtime.ports import (
     FactsProbe,
     Scan,
     SessionStore,
     SettingsSource,
+    SkillJudge,
     SkillSources,
     StoredSnapshot,
 )
-from prowess.settings import AgentSettings, Limits, SettingProblem, Settings
+from prowess.settings import AgentSettings, Limits, Precedence, SettingProblem, Settings
 from prowess.skills import eligibility
 from prowess.skills.agent_filter import AgentFilter, MatchedBy
-from prowess.skills.catalog import Catalog, Shadowed, find, merge, owners
-from prowess.skills.diagnostics import diagnose
-from prowess.skills.eligibility import HostFacts, Verdict
-from prowess.skills.model import Diagnostic, Skill
+from prowess.skills.catalog import (
+    Catalog,
+    Shadowed,
+    explain_withheld,
+    find,
+    find_entry_sources,
+    find_withheld,
+    merge,
+    owners,
+)
+from prowess.skills.eligibility import HostFacts, ScannerBlock, Verdict
+from prowess.skills.model import Diagnostic, Skill, diagnose
 from prowess.skills.prompt import PromptBlock, Worth, can_read, escape, render
 from prowess.skills.snapshot import Snapshot, fingerprint
 from prowess.skills.text import one_line
@@ -43,16 +53,44 @@ class WorkspaceState:
     bins: frozenset[str]
     variables: frozenset[str]
     facts: HostFacts
+    # What the scanner keeps from use, by path.
+    blocks: Mapping[str, ScannerBlock]
     verdicts: Mapping[str, Verdict]
+    # Skills that do not get what is configured under their name, and the source whose it is.
+    withheld: Mapping[str, str]
+    # What the judge misses among them.
+    notices: tuple[Diagnostic, ...] = ()
 
 
 class Workspace:
     """Holds the current state of one workspace folder and rebuilds what changed."""
 
-    def __init__(self, folder: str, sources: SkillSources, facts: FactsProbe) -> None:
+    def __init__(
+        self,
+        folder: str,
+        sources: SkillSources,
+        facts: FactsProbe,
+        judge: SkillJudge | None = None,
+        bind: Callable[[Mapping[str, str]], Mapping[str, Sequence[str]]] = lambda _found: {},
+    ) -> None:
+        """Look at nothing yet.
+
+        Args:
+            folder: where it is.
+            sources: what finds its skills.
+            facts: what is asked about the machine.
+            judge: without one the scanner keeps nothing from use.
+            bind: keeps by key which source of the user's own has an entry of the config, and
+                says which had it before.
+        """
         self.folder = folder
+        self._bind = bind
+        # Is told each state, for whoever cannot wait for the next.
+        self.keep: Callable[[WorkspaceState], None] = lambda _state: None
         self.sources = sources
-        self._facts = facts
+        self._facts, self._judge = facts, judge
+        # What the judge said when it was last asked.
+        self._judged: object = None
         self._state: WorkspaceState | None = None
         self._lock = threading.RLock()
 
@@ -61,52 +99,133 @@ class Workspace:
         with self._lock:
             if self._state is None or self._state.settings is not settings:
                 return self.refresh(settings)
+            if self._judge is not None and self._judged != self._judge.moved():
+                # Somebody accepted a finding, or a scan came to its end: no file changed.
+                return self._refresh(settings, ())
             return self._state
+
+    def scan(self, settings: Settings) -> Scan:
+        """Return what the sources hold, for who need not know whether it can be used."""
+        with self._lock:
+            known = self._state is not None and self._state.settings is settings
+            return self._state.scan if known and self._state else self.sources.scan(settings)
 
     def refresh(self, settings: Settings, changed: Collection[str] | None = None) -> WorkspaceState:
         """Look again; `changed` names the only files that can differ."""
         with self._lock:
-            return self._refreshed(settings, changed)
+            return self._refresh(settings, changed)
 
-    def _refreshed(self, settings: Settings, changed: Collection[str] | None) -> WorkspaceState:
+    def _refresh(self, settings: Settings, changed: Collection[str] | None) -> WorkspaceState:
         old = self._state
         scan = self.sources.scan(settings, changed)
+        by_readiness = settings.skills.load.precedence is Precedence.OPENPOCKET
         if old is not None and scan is old.scan and settings is old.settings:
             catalog, bins, variables = old.catalog, old.bins, old.variables
         else:
             catalog = merge(scan.skills, settings.skills.load.precedence)
-            bins = eligibility.needed_bins(catalog.skills) | {"brew"}
-            variables = eligibility.needed_env(catalog.skills)
+            # Who gets a name may depend on what is ready, so there everybody's needs are asked for.
+            asked = scan.skills if by_readiness else catalog.skills
+            bins = eligibility.needed_bins(asked) | {"brew"}
+            variables = eligibility.needed_env(asked)
         facts = self._facts.probe(bins, variables)
-        if old is not None and catalog is old.catalog and facts == old.facts:
+        asked = scan.skills if by_readiness else catalog.skills
+        blocks = self._find_blocks(asked, settings, changed)
+        withheld = self._find_withheld(catalog, settings)
+        is_same = old is not None and catalog is old.catalog and facts == old.facts
+        notices = () if self._judge is None else self._judge.notices
+        judged = blocks, withheld, notices
+        if old is not None and is_same and judged == (old.blocks, old.withheld, old.notices):
             return old
-        verdicts = _verdicts(catalog, facts, settings, old)
-        self._state = WorkspaceState(
+        if by_readiness:
+            catalog = _merge_ready(scan, facts, settings, blocks)
+            withheld = self._find_withheld(catalog, settings)
+        state = WorkspaceState(
             settings=settings,
             scan=scan,
             catalog=catalog,
             bins=bins,
             variables=variables,
             facts=facts,
-            verdicts=verdicts,
+            blocks=blocks,
+            verdicts=_verdicts(catalog, facts, settings, blocks, old),
+            withheld=withheld,
+            notices=notices,
         )
+        self._state = _judge_withheld(state, old)
+        self.keep(self._state)
         return self._state
+
+    def _find_blocks(
+        self, skills: Sequence[Skill], settings: Settings, changed: Collection[str] | None
+    ) -> Mapping[str, ScannerBlock]:
+        if self._judge is None:
+            return {}
+        # Before it answers: what comes meanwhile is asked for again.
+        self._judged = self._judge.moved()
+        return self._judge.find_blocks(skills, settings, changed)
+
+    def _find_withheld(self, catalog: Catalog, settings: Settings) -> Mapping[str, str]:
+        entries = settings.skills.entries
+        if not any(entry.holds_secrets for entry in entries.values()):
+            return {}
+        # At the first look, not the first use: a skill that is gone by then still was who had it.
+        owned = find_entry_sources(catalog, entries)
+        return find_withheld(catalog, entries, owned, self._bind(owned))
+
+    def settle(self, skills: Sequence[Skill], settings: Settings) -> None:
+        """Have skills scanned that were not yet, as far as there is time for it."""
+        if self._judge is not None:
+            self._judge.settle(skills, settings)
+
+    @property
+    def skill_folders(self) -> tuple[str, ...]:
+        """The folders whose every file is a part of a skill."""
+        return () if self._judge is None else self._judge.folders
+
+
+def _merge_ready(
+    scan: Scan, facts: HostFacts, settings: Settings, blocks: Mapping[str, ScannerBlock]
+) -> Catalog:
+    """Merge as OpenPocket does, where a skill that is not ready takes no name from one that is."""
+
+    def is_ready(skill: Skill) -> bool:
+        is_set_up = eligibility.check(skill, facts, settings).is_set_up
+        return is_set_up and skill.path not in blocks
+
+    return merge(scan.skills, settings.skills.load.precedence, is_ready)
 
 
 def _verdicts(
-    catalog: Catalog, facts: HostFacts, settings: Settings, old: WorkspaceState | None
+    catalog: Catalog,
+    facts: HostFacts,
+    settings: Settings,
+    blocks: Mapping[str, ScannerBlock],
+    old: WorkspaceState | None,
 ) -> dict[str, Verdict]:
     """Judge every winner; the same object under the same facts is not judged again."""
     known: Mapping[str, Skill] = {}
     judged: Mapping[str, Verdict] = {}
     if old is not None and old.settings is settings and old.facts == facts:
         known, judged = old.catalog.winners, old.verdicts
-    return {
-        name: judged[name]
-        if known.get(name) is skill
-        else eligibility.check(skill, facts, settings)
-        for name, skill in catalog.winners.items()
-    }
+    found: dict[str, Verdict] = {}
+    for name, skill in catalog.winners.items():
+        is_known = known.get(name) is skill
+        verdict = judged[name] if is_known else eligibility.check(skill, facts, settings)
+        block = blocks.get(skill.path)
+        found[name] = verdict if verdict.blocked == block else replace(verdict, blocked=block)
+    return found
+
+
+def _judge_withheld(state: WorkspaceState, old: WorkspaceState | None) -> WorkspaceState:
+    """Return a state in which what is withheld, and what was, is judged by what it gets now."""
+    before = {} if old is None else old.withheld
+    changed = {name for name in (*state.withheld, *before) if name in state.verdicts}
+    verdicts = dict(state.verdicts)
+    for name in changed:
+        skill, withheld = state.catalog.winners[name], name in state.withheld
+        verdict = eligibility.check(skill, state.facts, state.settings, withheld=withheld)
+        verdicts[name] = replace(verdict, blocked=state.blocks.get(skill.path))
+    return replace(state, verdicts=verdicts) if changed else state
 
 
 _P = ParamSpec("_P")
@@ -126,6 +245,12 @@ class SkillStatus:
         """True where the skill is eligible and the agent may use it: it is ready."""
         may = self.matched is not None and not self.skill.is_draft
         return self.verdict.eligible and may
+
+    @property
+    def is_blocked(self) -> bool:
+        """True where the scanner alone keeps the agent from using it."""
+        may = self.matched is not None and not self.skill.is_draft
+        return may and self.verdict.is_set_up and self.verdict.blocked is not None
 
     @property
     def model_visible(self) -> bool:
@@ -281,8 +406,10 @@ class SkillsService:
             shadowed=shadowed,
             diagnostics=(
                 *state.scan.diagnostics,
+                *state.notices,
                 *(_shadow_note(lost) for lost in shadowed),
                 *_key_warnings(state),
+                *_entry_warnings(state),
             ),
             problems=self.settings.problems,
         )
@@ -297,6 +424,31 @@ class SkillsService:
         report = self.status(agent_id)
         skill = find([status.skill for status in report.skills], name)
         return next(status for status in report.skills if status.skill is skill)
+
+    def wait_for(self, name: str, agent_id: str | None, missed: SkillNotFoundError) -> Skill:
+        """Return a skill that was `missed` since it was not scanned or accepted; now it may be.
+
+        Raises:
+            SkillNotFoundError: it was missed for another reason.
+            UnsafeSkillError: the scanner blocks it.
+            PolicyError: a policy forbids it.
+        """
+        try:
+            status = self.find(name, agent_id)
+        except SkillNotFoundError:
+            raise missed from None
+        if status.is_blocked:
+            self.settle([status.skill], agent_id)
+            status = self.find(name, agent_id)
+        if status.is_blocked and status.verdict.blocked is not None:
+            block = status.verdict.blocked
+            if block.policy:
+                way_out = block.find_way_out(status.skill.name)
+                raise PolicyError(status.skill.name, f"is not used: {block.policy}; {way_out}.")
+            raise UnsafeSkillError(status.skill.name, f"{block.reason}.", block.findings)
+        if not status.usable:
+            raise missed
+        return status.skill
 
     @_alone
     def snapshot(self, agent_id: str | None = None) -> Snapshot:
@@ -340,6 +492,15 @@ class SkillsService:
             omitted_because="none of the agent's tools can read a file",
         )
 
+    def settle(self, skills: Sequence[Skill], agent_id: str | None = None) -> None:
+        """Have skills scanned that were not yet, as far as there is time for it.
+
+        Who holds the lock meanwhile keeps everybody waiting.
+        """
+        with self.lock:
+            workspace, settings = self.workspace(agent_id), self.settings
+        workspace.settle(skills, settings)
+
     @_alone
     def resources(self, name: str, agent_id: str | None = None) -> Sequence[str]:
         """Return the files of a skill, relative to its folder."""
@@ -347,13 +508,15 @@ class SkillsService:
 
     def _build(self, agent: AgentSettings, state: WorkspaceState) -> Snapshot:
         agent_filter = AgentFilter.of(agent)
-        usable = tuple(
+        set_up = tuple(
             skill
             for name, skill in state.catalog.winners.items()
-            if state.verdicts[name].eligible
+            if state.verdicts[name].is_set_up
             and agent_filter.match(skill) is not None
             and not skill.is_draft
         )
+        usable = tuple(skill for skill in set_up if skill.path not in state.blocks)
+        hopeful = tuple(skill for skill in set_up if _is_hopeful(state.blocks.get(skill.path)))
         visible = [skill for skill in usable if skill.invocation.model]
         block = self._fit(visible, agent, self._look_at_uses)
         return Snapshot(
@@ -362,6 +525,8 @@ class SkillsService:
             hash=fingerprint(usable, agent_filter, block.text),
             block=block,
             usable=usable,
+            hopeful=() if len(hopeful) == len(usable) else hopeful,
+            held=tuple(skill for skill in set_up if skill.path in state.blocks),
             skill_filter=agent_filter.entries,
         )
 
@@ -389,6 +554,11 @@ class SkillsService:
         return render(visible, limits=limits, worth=worth, homes=homes, note=note)
 
 
+def _is_hopeful(block: ScannerBlock | None) -> bool:
+    """Return whether a skill can be used, or could if only it were scanned."""
+    return block is None or block.is_pending
+
+
 def _statuses(state: WorkspaceState, agent: AgentSettings) -> tuple[SkillStatus, ...]:
     agent_filter = AgentFilter.of(agent)
     return tuple(
@@ -410,6 +580,12 @@ def _key_warnings(state: WorkspaceState) -> Iterator[Diagnostic]:
         if owner is not skill:
             message = f"{skill.name} asks for the key {skill.key}, which belongs to {owner.name}"
             yield diagnose("key-taken", message, path=skill.path)
+
+
+def _entry_warnings(state: WorkspaceState) -> Iterator[Diagnostic]:
+    for name, whose in state.withheld.items():
+        skill = state.catalog.winners[name]
+        yield diagnose("entry-withheld", explain_withheld(skill, whose), path=skill.path)
 
 
 def _limits_of(agent: AgentSettings, limits: Limits, most_chars: int | None) -> Limits:

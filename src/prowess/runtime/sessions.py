@@ -190,7 +190,7 @@ class SessionReports:
             if snapshot is None:
                 counts.skipped[GONE] += len(group)
             names = {skill.name for skill in snapshot.usable} if snapshot else set()
-            for one in group:
+            for one in _by_name(group, snapshot):
                 self._ports.progress("routing prompts", done, total)
                 sure = {} if snapshot is None else self._route_turns(one, snapshot, counts)
                 _count(one, sure, names, counts)
@@ -209,7 +209,8 @@ class SessionReports:
                 counts.routed += 1
                 asked = Asked(snapshot=snapshot, context=Context(loaded=loaded))
                 route = self._ports.route(turn.prompt, asked)
-                counts.notes.update(dict.fromkeys(route.notes))
+                # Where nothing was compared, the notes are about that one message.
+                counts.notes.update(dict.fromkeys(route.notes if route.considered else ()))
                 found[turn.number] = tuple(self._read_route(route, session.harness))
             loaded |= {plain_name(name) for name in turn.used}
         return found
@@ -226,6 +227,22 @@ class SessionReports:
                     description=_join_description(match.skill),
                     in_folders=self._ports.in_folders(match.skill.source.root, harness),
                 )
+
+
+def _by_name(group: Sequence[Session], snapshot: Snapshot | None) -> list[Session]:
+    """Return the sessions with skills by their names: who reads a file knows only its folder."""
+    known = snapshot.usable if snapshot else ()
+    folders = {skill.path.replace("\\", "/").split("/")[-2:][0]: skill.name for skill in known}
+    other = {folder: name for folder, name in folders.items() if folder != name}
+    if not other:
+        return list(group)
+    return [replace(one, turns=tuple(_rename(turn, other) for turn in one.turns)) for one in group]
+
+
+def _rename(turn: SessionTurn, names: Mapping[str, str]) -> SessionTurn:
+    # Both: another skill may really be called like the folder.
+    used = [own for name in turn.used for own in (name, names.get(name, name))]
+    return replace(turn, used=tuple(dict.fromkeys(used)))
 
 
 def _sum_up(
@@ -253,10 +270,7 @@ def _join_description(skill: Skill) -> str:
 
 
 def _count(
-    session: Session,
-    sure: Mapping[int, Sequence[Sure]],
-    names: Iterable[str],
-    counts: _Counts,
+    session: Session, sure: Mapping[int, Sequence[Sure]], names: Iterable[str], counts: _Counts
 ) -> None:
     known = {*names, *(plain_name(name) for name in session.shown)}
     for turn in filter(counts.counts, session.turns):

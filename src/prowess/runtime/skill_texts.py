@@ -5,16 +5,24 @@ passed over here, and nobody can exchange it in between. The body is the one tha
 to, whatever happens to the file meanwhile. A skill with a critical finding is not handed out.
 """
 
+import difflib
+import logging
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from prowess.errors import ContainmentError, PathError, UnsafeSkillError
-from prowess.runtime.scan import ScanService, Target
+from prowess.runtime.ports import StaleSkill, timed
 from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict, content_hash
+from prowess.safety.paths import is_hidden, shown
 from prowess.skills.model import Skill
+
+if TYPE_CHECKING:
+    from prowess.runtime.scan import ScanService, Target
+
+log = logging.getLogger(__name__)
 
 SKILL_FILE = "SKILL.md"
 MOST_CHARS = 60_000
@@ -22,6 +30,7 @@ _PASSES = (ScanVerdict.CLEAN, ScanVerdict.WARN)
 # The scanner has read these as prose already.
 _PROSE = (".md", ".markdown", ".mdx", ".txt", ".rst")
 _MOST_REPORTS = 1_000
+_MOST_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +46,8 @@ class SkillText:
     start: int = 0
     # What the scanner doubts without refusing it.
     findings: tuple[Finding, ...] = ()
+    # What of it no longer held at the last check, a line each.
+    stale: tuple[str, ...] = ()
     # How many characters were left out at the end.
     left_out: int = 0
 
@@ -58,15 +69,20 @@ class NoTextError(PathError):
 class SkillFiles(Protocol):
     """The files of skills on the disk."""
 
-    def target(self, skill: Skill) -> Target:
+    def target(self, skill: Skill) -> "Target":
         """Return all of a skill, for the scanner."""
 
 
 class SkillTexts:
     """Hands out the texts of skills; each version of a skill is scanned once."""
 
-    def __init__(self, files: SkillFiles, scanning: Callable[[], ScanService]) -> None:
-        self._files, self._scanning = files, scanning
+    def __init__(
+        self,
+        files: SkillFiles,
+        scanning: "Callable[[], ScanService]",
+        stale: Callable[[], Mapping[str, StaleSkill]] = dict,
+    ) -> None:
+        self._files, self._scanning, self._stale = files, scanning, stale
         self._reports: dict[object, ScanReport] = {}
 
     def read(self, skill: Skill, path: str = "", start: int = 0) -> SkillText:
@@ -76,8 +92,12 @@ class SkillTexts:
             UnsafeSkillError: the scanner refuses the skill, or could not read it.
             PathError: there is no such file in it, or none that was scanned.
         """
+        with timed(log, "load", skill=skill.name):
+            return self._read(skill, path, start)
+
+    def _read(self, skill: Skill, path: str, start: int) -> SkillText:
         target = self._files.target(skill)
-        report = self._passed(skill, target)
+        report = self._check(skill, target)
         inner = inner_path(skill, path)
         doubts: tuple[Finding, ...] = ()
         if not inner:
@@ -85,11 +105,18 @@ class SkillTexts:
         else:
             content = _scanned(skill, target, inner)
             text = content.decode("utf-8", "replace")
-            doubts = () if inner.lower().endswith(_PROSE) else self._spoken(target, inner, content)
+            doubts = () if inner.lower().endswith(_PROSE) else self._doubt(target, inner, content)
             if len({finding.rule_id for finding in doubts}) > 1:
                 # One may be a script's own matter; two are a text for whoever reads it.
                 raise _refused(skill, replace(report, findings=doubts))
-        return _part(skill, target, text, start, (*report.findings, *doubts))
+        part = _part(skill, target, text, start, (*report.findings, *doubts))
+        return part if inner else replace(part, stale=self._notes(skill))
+
+    def _notes(self, skill: Skill) -> tuple[str, ...]:
+        """Return what no longer holds of this very text."""
+        found = self._stale().get(skill.path)
+        known = found is not None and found.content_hash == skill.content_hash
+        return found.notes if found is not None and known else ()
 
     def read_page(self, skill: Skill, start: int = 0) -> SkillText | None:
         """Return a skill's own file with its frontmatter; None where it is not what it was.
@@ -98,21 +125,22 @@ class SkillTexts:
             UnsafeSkillError: the scanner refuses the skill, or could not read it.
         """
         target = self._files.target(skill)
-        report = self._passed(skill, target)
+        report = self._check(skill, target)
         page = target.files.get(posixpath.basename(skill.path), b"")
         # What was scanned is the skill that was found: another text in its place was not looked at.
         if sha256(page).hexdigest() != skill.content_hash:
             return None
-        return _part(skill, target, page.decode("utf-8", "replace"), start, report.findings)
+        part = _part(skill, target, page.decode("utf-8", "replace"), start, report.findings)
+        return replace(part, stale=self._notes(skill))
 
-    def files(self, skill: Skill) -> Target:
+    def files(self, skill: Skill) -> "Target":
         """Return all files of a skill, with the very bytes that the scanner looked at.
 
         Raises:
             UnsafeSkillError: the scanner refuses the skill, or could not read it.
         """
         target = self._files.target(skill)
-        self._passed(skill, target)
+        self._check(skill, target)
         return target
 
     def check(self, skill: Skill) -> ScanReport:
@@ -121,15 +149,15 @@ class SkillTexts:
         Raises:
             UnsafeSkillError: it does not let it pass, or could not read it.
         """
-        return self._passed(skill, self._files.target(skill))
+        return self._check(skill, self._files.target(skill))
 
-    def _passed(self, skill: Skill, target: Target) -> ScanReport:
+    def _check(self, skill: Skill, target: "Target") -> ScanReport:
         report = self._report(_pinned(skill, target))
         if report.verdict not in _PASSES:
             raise _refused(skill, report)
         return report
 
-    def _spoken(self, target: Target, path: str, content: bytes) -> tuple[Finding, ...]:
+    def _doubt(self, target: "Target", path: str, content: bytes) -> tuple[Finding, ...]:
         """Return what a file says to a model that reads it as a text, whatever it is meant for."""
         lines = content.split(b"\n", 1)
         text = lines[-1] if content.startswith(b"#!") and len(lines) > 1 else content
@@ -140,7 +168,7 @@ class SkillTexts:
             if finding.level is Level.CRITICAL
         )
 
-    def _report(self, target: Target) -> ScanReport:
+    def _report(self, target: "Target") -> ScanReport:
         scanning = self._scanning()
         key = (
             target.path,
@@ -157,7 +185,7 @@ class SkillTexts:
 
 
 def _part(
-    skill: Skill, target: Target, text: str, start: int, findings: tuple[Finding, ...]
+    skill: Skill, target: "Target", text: str, start: int, findings: tuple[Finding, ...]
 ) -> SkillText:
     """Return as much of a text as is handed out at once."""
     own = posixpath.basename(skill.path)
@@ -194,18 +222,28 @@ def inner_path(skill: Skill, path: str) -> str:
     return "" if inner == "." or inner.lower() == own.lower() else inner
 
 
-def _scanned(skill: Skill, target: Target, path: str) -> bytes:
-    content = target.files.get(path)
+def name_files(files: Iterable[str], wanted: str) -> str:
+    """Say which files there are, what is called like the wanted one first."""
+    given = [path for path in files if not is_hidden(path)]
+    near = difflib.get_close_matches(wanted, given, n=_MOST_NAMED, cutoff=0.5)
+    ordered = list(dict.fromkeys((*near, *sorted(given))))
+    more = f" and {len(ordered) - _MOST_NAMED} more" if len(ordered) > _MOST_NAMED else ""
+    named = ", ".join(f"`{shown(path)}`" for path in ordered[:_MOST_NAMED])
+    return f"it has {named}{more}" if ordered else "it has no files"
+
+
+def _scanned(skill: Skill, target: "Target", path: str) -> bytes:
+    content = None if is_hidden(path) else target.files.get(path)
     if content is None:
         passed = {entry.path: entry.reason for entry in (*target.refused, *target.noted)}
-        why = passed.get(path, "there is no such file")
+        why = passed.get(path) or f"there is no such file; {name_files(target.files, path)}"
         raise PathError(path, f"is not read from {skill.name}: {why}.")
     if b"\0" in content:
         raise NoTextError(path, "is no text: use the skill's own scripts on it.")
     return content
 
 
-def _pinned(skill: Skill, target: Target) -> Target:
+def _pinned(skill: Skill, target: "Target") -> "Target":
     if any(sha256(one).hexdigest() == skill.content_hash for one in target.files.values()):
         return target
     # The file changed after the run began: what was pinned is what the agent reads.

@@ -309,7 +309,7 @@ class UsageLog:
         try:
             return self._store.days(first, agent_id)
         except StoreError as error:
-            self._failed(error)
+            self._note_failure(error)
             return ()
 
     def _write_due(self, now: int) -> None:
@@ -333,7 +333,7 @@ class UsageLog:
         try:
             page = self._store.read(query)
         except StoreError as error:
-            self._failed(error)
+            self._note_failure(error)
             page = UsagePage()
         answer: dict[str, object] = {
             "totals": [_total(total) for total in page.totals],
@@ -349,7 +349,7 @@ class UsageLog:
             found = dict(self._store.last_used(agent_id))
         except StoreError as error:
             # Use only breaks ties: a prompt without it is better than none.
-            self._failed(error)
+            self._note_failure(error)
             found = {}
         with self._lock:
             for (skill, agent), at_ms in self._waiting.used.items():
@@ -397,14 +397,14 @@ class UsageLog:
             with self._lock:
                 self._waiting.put_back(batch)
                 self._failed_ms = self._now_ms()
-            self._failed(error)
+            self._note_failure(error)
             return False
         with self._lock:
             self._written_ms, self._failed_ms = self._now_ms(), None
         self._is_failing = False
         return True
 
-    def _failed(self, error: StoreError) -> None:
+    def _note_failure(self, error: StoreError) -> None:
         if not self._is_failing:
             log.warning("usage.unusable: %s", error)
         self._is_failing = True
@@ -488,7 +488,9 @@ class Activity(NamedTuple):
     # The most used first.
     skills: tuple[SkillUse, ...]
     agents: Mapping[str, Sums]
-    # Ready for the agent (or any), and never loaded or invoked as far as anybody remembers.
+    # Ready for the agent (or any), and never loaded or invoked as far as anybody remembers: how
+    # many there are, and the first of them.
+    never_used_total: int
     never_used: tuple[str, ...]
 
     @property
@@ -518,12 +520,14 @@ def activity(log: UsageLog, skills: SkillsService, agent_id: str | None, number:
         days[date.fromordinal(row.day)].add(row)
     last_used = log.last_used(None if agent_id is None else asked[0])
     ready = {row.skill.name for one in asked for row in skills.status(one).skills if row.usable}
+    never = sorted(ready - last_used.keys())
     return Activity(
         agent_id=agent_id,
         days=days,
         skills=_by_skill(rows, last_used),
         agents=_by_agent(rows, asked),
-        never_used=tuple(sorted(ready - last_used.keys()))[:_MOST_SHOWN],
+        never_used_total=len(never),
+        never_used=tuple(never[:_MOST_SHOWN]),
     )
 
 

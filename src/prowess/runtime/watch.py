@@ -25,7 +25,8 @@ class LastGoodSettings:
 
     def __init__(self, settings: SettingsSource) -> None:
         self._settings = settings
-        self._last: Settings | None = None
+        # As they were last read, for whoever must not wait for a file.
+        self.last: Settings | None = None
         # What was said about the file as it is: it is said once.
         self._said = ""
 
@@ -36,16 +37,16 @@ class LastGoodSettings:
             ConfigError: they could never be read.
         """
         try:
-            self._last = self._settings.read()
+            self.last = self._settings.read()
         except ConfigError as error:
-            if self._last is None:
+            if self.last is None:
                 raise
             if self._said != str(error):
                 log.warning("config.unreadable: %s The last one stays in force.", error)
             self._said = str(error)
-            return self._last
+            return self.last
         self._said = ""
-        return self._last
+        return self.last
 
 
 _MOST_NODES = 50
@@ -78,8 +79,8 @@ class Nodes:
         """
         node = WatchNode(
             connection=connection,
-            name=_shown(name) or "node",
-            platform=_shown(platform),
+            name=_show(name) or "node",
+            platform=_show(platform),
             bins=frozenset(bins),
         )
         with self._lock:
@@ -133,16 +134,16 @@ class WithNodes:
         kept = self._kept
         if kept is not None and kept[0] is base and kept[1] == here:
             return kept[2]
-        joined = base if not here else _joined(base, here)
+        joined = base if not here else _join(base, here)
         self._kept = (base, here, joined)
         return joined
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     return one_line(text)[:_LONGEST_SHOWN]
 
 
-def _joined(settings: Settings, here: Sequence[WatchNode]) -> Settings:
+def _join(settings: Settings, here: Sequence[WatchNode]) -> Settings:
     more = tuple(
         NodeSettings(
             name=node.name, platforms=(node.platform,) if node.platform else (), bins=node.bins
@@ -202,9 +203,11 @@ class Watching:
 
     def _targets(self, agent_id: str | None) -> WatchTargets:
         skills = self._skills
-        scan = skills.workspace(agent_id).state(skills.settings).scan
+        workspace = skills.workspace(agent_id)
+        scan = workspace.state(skills.settings).scan
         return WatchTargets(
             folders=scan.folders,
+            whole=workspace.skill_folders,
             roots=tuple(source.root for source in scan.sources),
             files=(self._config_path,),
         )

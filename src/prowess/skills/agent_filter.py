@@ -4,9 +4,9 @@
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
+from prowess.late import dataclass
 from prowess.settings import AgentSettings
 from prowess.skills.model import Skill
 

@@ -143,11 +143,11 @@ class _Names:
         self._next: dict[tuple[str, int], int] = {}
 
     def take(self, wanted: str) -> str:
-        name = wanted if wanted not in self._taken else self._numbered(wanted)
+        name = wanted if wanted not in self._taken else self._number(wanted)
         self._taken.add(name)
         return name
 
-    def _numbered(self, wanted: str) -> str:
+    def _number(self, wanted: str) -> str:
         for first, last in _NUMBERS:
             stem = wanted[: MAX_NAME - len(f"_{last}")]
             number = self._free(f"{stem}_", first, last)

@@ -4,10 +4,12 @@ The host enters as `HostFacts`, a value: which programs and variables exist, nev
 `always` lifts requirements, but never the operating system and never an unreadable metadata block.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
+from prowess.late import dataclass
 from prowess.settings import EntrySettings, NodeSettings, Settings
 from prowess.skills.metadata import InstallOption, offer_options, platform_name
 from prowess.skills.model import Requirements, Skill
@@ -36,12 +38,74 @@ class ConfigCheck(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BlockingFinding:
+    """A finding of the scanner that nobody accepted, and that keeps a skill from use."""
+
+    rule_id: str
+    file: str
+    line: int
+    message: str
+    # By which this very finding is accepted.
+    evidence_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScannerBlock:
+    """Why a skill is kept from use: findings of the scanner, no verdict, or a policy."""
+
+    findings: tuple[BlockingFinding, ...] = ()
+    # Why the scan failed; what was not scanned is never accepted.
+    problem: str = ""
+    # Which rule of which policy forbids it, whatever the scanner says.
+    policy: str = ""
+
+    @property
+    def is_pending(self) -> bool:
+        """True where the skill was not scanned yet, as it is now."""
+        return not (self.findings or self.problem or self.policy)
+
+    @property
+    def by(self) -> str:
+        """Who keeps it from use."""
+        return "a policy" if self.policy else "the scanner"
+
+    @property
+    def reason(self) -> str:
+        """Say in a few words why."""
+        if self.policy:
+            return self.policy
+        if not self.findings:
+            failed = f"it could not be scanned ({self.problem})"
+            return failed if self.problem else "it was not scanned yet"
+        first, more = self.findings[0], len(self.findings) - 1
+        place = f"{first.rule_id} in {first.file}, line {first.line}"
+        return f"{place} and {more} more" if more else place
+
+    def find_way_out(self, name: str) -> str:
+        """Say what to do about it for the skill that people call `name`."""
+        if self.is_pending:
+            return "wait a moment: it is scanned while nobody waits, or by `prowess list`"
+        # A name is the skill's own word, and what stands here is copied into a shell.
+        if self.policy:
+            return f"see `prowess policy explain {shlex.quote(name)}`"
+        look = f"prowess scan {shlex.quote(name)}"
+        if not self.findings:
+            return f"run `{look}`"
+        first = self.findings[0]
+        options = f"--rule {first.rule_id} --evidence {first.evidence_hash} --reason TEXT"
+        accept = f"prowess scan accept {shlex.quote(name)} {options}"
+        return f"look at it with `{look}`; where it is fine, run `{accept}`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The judgement on one skill for one host and configuration."""
 
     disabled: bool = False
     blocked_by_allowlist: bool = False
     blocked_by_metadata: bool = False
+    # None where the scanner lets it pass.
+    blocked: ScannerBlock | None = None
     missing: Requirements = field(default_factory=Requirements)
     config_checks: tuple[ConfigCheck, ...] = ()
     install: tuple[InstallOption, ...] = ()
@@ -49,6 +113,11 @@ class Verdict:
     @property
     def eligible(self) -> bool:
         """True where nothing stands in the way."""
+        return self.is_set_up and self.blocked is None
+
+    @property
+    def is_set_up(self) -> bool:
+        """True where nothing but the scanner can stand in the way."""
         blocked = self.disabled or self.blocked_by_allowlist or self.blocked_by_metadata
         return not blocked and not self.missing
 
@@ -76,10 +145,20 @@ def needed_env(skills: Iterable[Skill]) -> frozenset[str]:
     return frozenset(name for skill in skills for name in skill.metadata.requires.env)
 
 
-def check(skill: Skill, facts: HostFacts, settings: Settings) -> Verdict:
-    """Judge `skill`; a requirement is met here, on a remote node, or in the config."""
+def is_disabled(skill: Skill, settings: Settings) -> bool:
+    """Return whether the configuration switches a skill off."""
+    return settings.skills.entries.get(skill.key, _NO_ENTRY).enabled is False
+
+
+def check(skill: Skill, facts: HostFacts, settings: Settings, *, withheld: bool = False) -> Verdict:
+    """Judge `skill`; a requirement is met here, on a remote node, or in the config.
+
+    Of an entry that is `withheld` only the switch counts.
+    """
     metadata = skill.metadata
     entry = settings.skills.entries.get(skill.key, _NO_ENTRY)
+    if withheld:
+        entry = EntrySettings(enabled=entry.enabled)
     allowed = settings.skills.allow_bundled
     unlisted = skill.bundled and allowed is not None and not {skill.key, skill.name} & allowed
     plain = entry.enabled is not False and not unlisted and metadata.readable
@@ -156,12 +235,12 @@ def _install(skill: Skill, facts: HostFacts, settings: Settings) -> tuple[Instal
 
 
 def missing_text(missing: Requirements) -> str:
-    """Say what is missing, group by group, in the order people set things up."""
+    """Say what is missing, group by group: first what no set-up changes, then as it is done."""
     groups = (
+        ("os", missing.os),
         ("bins", missing.bins),
         ("anyBins", missing.any_bins),
         ("env", missing.env),
         ("config", missing.config),
-        ("os", missing.os),
     )
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in groups if names)

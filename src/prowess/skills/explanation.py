@@ -5,10 +5,10 @@ says what to do.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from prowess.late import dataclass
 from prowess.skills.agent_filter import AgentFilter, MatchedBy
-from prowess.skills.catalog import Shadowed
+from prowess.skills.catalog import Shadowed, explain_withheld
 from prowess.skills.eligibility import Verdict, missing_text
 from prowess.skills.model import Diagnostic, Skill
 from prowess.skills.prompt import PromptBlock
@@ -58,16 +58,18 @@ class SkillSituation:
     shadows: tuple[Shadowed, ...] = ()
     # Files of the same name that could not be read, and so did not get the chance to win.
     passed_over: tuple[Diagnostic, ...] = ()
+    # The source that its entry in the config was made for, where that is not its own.
+    entry_of: str = ""
 
 
 def explain(situation: SkillSituation) -> Explanation:
     """Explain a skill that made it into the catalog."""
     skill = situation.skill
     steps = [
-        ExplanationStep(stage="found", passed=True, detail=_found(situation)),
-        ExplanationStep(stage="parsed", passed=True, detail=_parsed(skill)),
-        _eligible(skill, situation.verdict),
-        _allowed(situation),
+        ExplanationStep(stage="found", passed=True, detail=_tell_found(situation)),
+        ExplanationStep(stage="parsed", passed=True, detail=_tell_parsed(skill)),
+        _eligible(situation),
+        _judge_allowed(situation),
         _model(skill),
     ]
     if all(step.passed for step in steps):
@@ -99,7 +101,7 @@ def explain_shadowed(lost: Shadowed, agent_id: str) -> Explanation:
         ExplanationStep(
             stage="found", passed=True, detail=f"{skill.path} in {skill.source.tier.source_id}"
         ),
-        ExplanationStep(stage="parsed", passed=True, detail=_parsed(skill)),
+        ExplanationStep(stage="parsed", passed=True, detail=_tell_parsed(skill)),
         ExplanationStep(
             stage="won",
             passed=False,
@@ -117,7 +119,7 @@ def explain_unreached(name: str, agent_id: str, problem: Diagnostic) -> Explanat
     return Explanation(name=name, agent_id=agent_id, steps=(step,))
 
 
-def _found(situation: SkillSituation) -> str:
+def _tell_found(situation: SkillSituation) -> str:
     skill = situation.skill
     label = f" ({skill.source.label})" if skill.source.label else ""
     text = f"{skill.path} in {skill.source.tier.source_id}{label}"
@@ -129,7 +131,7 @@ def _found(situation: SkillSituation) -> str:
     return text
 
 
-def _parsed(skill: Skill) -> str:
+def _tell_parsed(skill: Skill) -> str:
     if not skill.diagnostics:
         return f"read as {skill.dialect.value}"
     notes = "; ".join(
@@ -139,10 +141,18 @@ def _parsed(skill: Skill) -> str:
     return f"read as {skill.dialect.value}, with notes: {notes}"
 
 
-def _eligible(skill: Skill, verdict: Verdict) -> ExplanationStep:
+def _eligible(situation: SkillSituation) -> ExplanationStep:
+    skill, verdict, whose = situation.skill, situation.verdict, situation.entry_of
+    withheld = f"; {explain_withheld(skill, whose)}" if whose else ""
     if verdict.eligible:
-        return ExplanationStep(stage="eligible", passed=True, detail="nothing is missing")
+        detail = f"nothing is missing{withheld}"
+        return ExplanationStep(stage="eligible", passed=True, detail=detail)
     detail, fix = _obstacle(skill, verdict)
+    if withheld and verdict.missing.env:
+        detail += withheld
+        # To configure more would not help: it is the entry that the skill does not get.
+        fix = fix.replace(f", or skills.entries.{skill.key}.env", "")
+        fix = f"run `prowess trust {skill.name}` if you trust {skill.path}, or {fix}"
     return ExplanationStep(stage="eligible", passed=False, detail=detail, fix=fix)
 
 
@@ -154,6 +164,9 @@ def _obstacle(skill: Skill, verdict: Verdict) -> tuple[str, str]:
         )
     if verdict.blocked_by_allowlist:
         return "not in skills.allowBundled", f'add "{skill.key}" to skills.allowBundled'
+    if verdict.blocked is not None:
+        block = verdict.blocked
+        return f"blocked by {block.by}: {block.reason}", block.find_way_out(skill.name)
     if verdict.blocked_by_metadata:
         return (
             "its metadata cannot be read, so its requirements are unknown",
@@ -176,7 +189,7 @@ def _how_to_get(skill: Skill, verdict: Verdict) -> str:
     return "; ".join(steps)
 
 
-def _allowed(situation: SkillSituation) -> ExplanationStep:
+def _judge_allowed(situation: SkillSituation) -> ExplanationStep:
     matched = situation.agent_filter.match(situation.skill)
     if matched is MatchedBy.NO_FILTER:
         return ExplanationStep(

@@ -1,35 +1,47 @@
 """The text of a skill file to its frontmatter and body, and fields whatever their spelling.
 
-No input makes this raise: what cannot be read is a diagnostic with a line and a fix. Where authors
-often slip (an unquoted colon in prose, JSON5 metadata) the meaning is rescued and said. Harnesses
-spell one key as `user-invocable`, `user_invocable` or `userInvocable`; all are one here.
+No input makes this raise: what cannot be read is a diagnostic with a place and a fix. Where authors
+often slip (an unquoted colon in prose, JSON5 metadata) the meaning is rescued and said; whatever
+else is no YAML rejects the block, since nobody knows what was meant. Harnesses spell one key as
+`user-invocable`, `user_invocable` or `userInvocable`; all are one here.
 """
 
 import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
-from prowess.settings import SpecMode
+from prowess.late import compile_late, dataclass
 from prowess.skills import notation
-from prowess.skills.diagnostics import diagnose
-from prowess.skills.model import Diagnostic, Fields, Severity, Value
+from prowess.skills.model import Diagnostic, Fields, Severity, Value, diagnose
 from prowess.skills.notation import closing_brace, read_object
+from prowess.skills.text import one_line
 
-_FENCE = re.compile(r"---[ \t]*")
-_PROSE = re.compile(
+_FENCE = compile_late(r"---[ \t]*")
+_PROSE = compile_late(
     r"(description|summary|read_when|when_to_use|when-to-use|compatibility|argument-hint|name|title)"
     r":[ \t]+(\S.*)"
 )
-_SIMPLE_LINE = re.compile(r"([A-Za-z0-9_.-]+)[ \t]*:[ \t]*(\S.*)?")
-_ANY_METADATA = re.compile(r"^[\"']?metadata[\"']?[ \t]*:", re.MULTILINE | re.IGNORECASE)
-_METADATA_LINE = re.compile(r"^metadata[ \t]*:\s*(?=\{)", re.MULTILINE)
+# A value that only its colons make unsound: it begins as plain text.
+_COLON = compile_late(r"(?![-?] )[^\[\]{}\"'|>&*!%@`#,].*:(?:\s.*)?", re.DOTALL)
+# A lower-case word and its colon on a line of its own is a key that slipped, not prose.
+_SLIPPED_KEY = compile_late(r"[\"']?[a-z][A-Za-z0-9_.-]*[\"']?[ \t]*:(?:\s|$)")
+_ONE_LINE = frozenset(("name", "title"))
+# Claude Code's own notation, `[file] [mode]`, which YAML takes for a list and a slip.
+_HINT = "argument-hint"
+_RUN_ON_NAME = compile_late(
+    r"^name[ \t]*:[ \t]+[^\s\"'|>#\[{][^\n]*\n(?:[ \t]*+\n)*+(?P<gap>[ \t]++)(?!#)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_SIMPLE_LINE = compile_late(r"([A-Za-z0-9_.-]+)[ \t]*:[ \t]*(\S.*)?")
+_ANY_METADATA = compile_late(r"^[\"']?metadata[\"']?[ \t]*:", re.MULTILINE | re.IGNORECASE)
+_METADATA_LINE = compile_late(r"^metadata[ \t]*:\s*(?=\{)", re.MULTILINE)
 # `globs: *.py` is what Cursor writes; to YAML it is an alias.
-_BARE_GLOB = re.compile(r"^((?:globs|paths)[ \t]*:[ \t]+)(\*[^\n]*)", re.MULTILINE)
+_BARE_GLOB = compile_late(r"^((?:globs|paths)[ \t]*:[ \t]+)(\*[^\n]*)", re.MULTILINE)
 _GATE_KEYS = frozenset(("metadata", "platforms", "requiredenvironmentvariables"))
-_GATE_WORD = re.compile(r"metadata[\"']?[ \t]*(?::|$)", re.IGNORECASE | re.MULTILINE)
+_GATE_WORD = compile_late(r"metadata[\"']?[ \t]*(?::|$)", re.IGNORECASE | re.MULTILINE)
 _UNREADABLE = "(could not be read)"
 # Not the codes of aliases and tags: those are refused, not read as text.
 _RESCUABLE = frozenset(("YAML_EXCEPTION", "BAD_INDENT"))
@@ -75,22 +87,25 @@ def decode(content: bytes) -> DecodedText:
     return DecodedText(text=text)
 
 
-def read(text: str, mode: SpecMode = SpecMode.MIXED) -> Frontmatter:
-    """Split `text` at its fences and read the block between them."""
+def read(text: str, *, lenient: bool = False) -> Frontmatter:
+    """Split `text` at its fences and read the block between them.
+
+    With `lenient`, a block that is not sound is read line by line.
+    """
     first, _, rest = text.partition("\n")
     if not _FENCE.fullmatch(first):
-        return _misplaced(text) or Frontmatter(body=text)
+        return _refuse_misplaced(text) or Frontmatter(body=text)
     block, body, body_line = _split(rest)
     if block is None:
-        return _unterminated(text)
+        return _refuse_unterminated(text)
     loaded, rescued = _load(block)
-    found = [_diagnostic(problem) for problem in loaded.problems]
+    found = [_diagnostic(problem) for problem in loaded.problems or _run_on_name(block)]
     found += [_rescue_note(key, line) for key, line in rescued.items()]
     root = {} if loaded.root is None and not loaded.problems else loaded.root
     if not isinstance(root, dict) and not loaded.problems:
         found.append(diagnose("INVALID_ROOT", "the frontmatter is not a map", line=2))
     readable = isinstance(root, dict) and not any(d.severity is Severity.ERROR for d in found)
-    if not readable and mode is SpecMode.LEGACY:
+    if not readable and lenient:
         return _line_by_line(block, body, body_line, found)
     return Frontmatter(
         body=body,
@@ -118,7 +133,7 @@ def _split(rest: str) -> tuple[str | None, str, int]:
         start, line = end + 1, line + 1
 
 
-def _misplaced(text: str) -> Frontmatter | None:
+def _refuse_misplaced(text: str) -> Frontmatter | None:
     """Refuse a block that does not begin at the very start: its gates would go unread."""
     bare = text.lstrip(" \t\n\x0b\x0c\u200b\u2060\ufeff\u2028\u2029\x85")
     if bare == text or not _FENCE.fullmatch(bare.partition("\n")[0]):
@@ -128,7 +143,7 @@ def _misplaced(text: str) -> Frontmatter | None:
     return Frontmatter(body=text, readable=False, diagnostics=(problem,))
 
 
-def _unterminated(text: str) -> Frontmatter:
+def _refuse_unterminated(text: str) -> Frontmatter:
     problem = diagnose("UNTERMINATED_FRONTMATTER", "no closing line of three dashes", line=1)
     return Frontmatter(body=text, present=True, readable=False, diagnostics=(problem,))
 
@@ -178,7 +193,7 @@ def _quote_glob(match: re.Match[str]) -> str:
 
 
 def quote_prose(block: str) -> tuple[list[str | None], dict[str, int]]:
-    """Quote the prose values of `block` that YAML misreads.
+    """Quote the prose values of `block` that YAML misreads because of a colon.
 
     Returns:
         The lines, None for one that was joined to the line above, and each quoted key's line in
@@ -189,20 +204,39 @@ def quote_prose(block: str) -> tuple[list[str | None], dict[str, int]]:
     seen: set[str] = set()
     for number, line in enumerate(lines):
         match = None if line is None else _PROSE.fullmatch(line)
-        # Anchors, aliases and tags are refused, never read as text.
-        if match is None or match[1] in seen or match[2][0] in "&*!":
+        if match is None or match[1] in seen:
             continue
         seen.add(match[1])
         parts, stop = [match[2].strip()], number + 1
         while stop < len(lines) and (text := lines[stop] or "")[:1] in {" ", "\t"} and text.strip():
             parts.append(text.strip())
             stop += 1
-        if _is_sound(match[1], lines[number:stop]):
+        if not _is_prose(match[1], parts) or _is_sound(match[1], lines[number:stop]):
             continue
         lines[number] = f"{match[1]}: {json.dumps(' '.join(parts), ensure_ascii=False)}"
         lines[number + 1 : stop] = [None] * (stop - number - 1)
         quoted[match[1]] = number + 2
     return lines, quoted
+
+
+def _is_prose(key: str, parts: Sequence[str]) -> bool:
+    """Return whether a value is text that a colon may stand in, over the lines it takes."""
+    if key == _HINT:
+        # Anchors, aliases and tags are refused, never read as text.
+        return parts[0][0] not in "&*!"
+    if len(parts) > 1 and (key in _ONE_LINE or any(map(_SLIPPED_KEY.match, parts[1:]))):
+        return False
+    return _COLON.fullmatch("\n".join(parts)) is not None
+
+
+def _run_on_name(block: str) -> tuple[notation.YamlProblem, ...]:
+    """Return the problem of a name that runs on over the next line: to YAML it is one text."""
+    match = _RUN_ON_NAME.search(block)
+    if match is None:
+        return ()
+    line, column = block.count("\n", 0, match.end()) + 1, len(match["gap"]) + 1
+    message = "an indented line stands below the name, where a key was meant"
+    return (notation.YamlProblem("BAD_INDENT", message, line, column),)
 
 
 def _is_sound(key: str, lines: Sequence[str | None]) -> bool:
@@ -248,7 +282,8 @@ def _line_by_line(block: str, body: str, body_line: int, found: list[Diagnostic]
 
 def _diagnostic(problem: notation.YamlProblem) -> Diagnostic:
     # The block begins on the file's second line.
-    return diagnose(problem.code, problem.message, line=problem.line + 1)
+    message = f"{problem.message} (column {problem.column})"
+    return diagnose(problem.code, message, line=problem.line + 1)
 
 
 def _rescue_note(key: str, line: int) -> Diagnostic:
@@ -359,7 +394,7 @@ def read_strings(value: Value, *, split: str = ",") -> tuple[str, ...]:
         items = [_scalar(item) for item in value]
     else:
         raise UnreadableError
-    words = tuple(dict.fromkeys(word for item in items if (word := item.strip())))
+    words = tuple(dict.fromkeys(word for item in items if (word := one_line(item))))
     if items and not words:
         # Blanks where names were meant: an empty list would ask for nothing at all.
         raise UnreadableError

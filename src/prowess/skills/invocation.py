@@ -155,7 +155,7 @@ class _Filling:
             return match[0]
         if kind == "escaped":
             return match[kind]
-        found = self._found(kind, match[kind])
+        found = self._find(kind, match[kind])
         if found is None:
             return match[0]
         if len(found) > self._left:
@@ -165,7 +165,7 @@ class _Filling:
         self.used = self.used or (kind != "value" and bool(found))
         return found
 
-    def _found(self, kind: str, text: str) -> str | None:
+    def _find(self, kind: str, text: str) -> str | None:
         if kind == "value":
             return self._values.get(text) or None
         if kind == "all":
@@ -242,7 +242,7 @@ class Invoked:
             return ""
         skill = self.command.skill
         return (
-            f"{_asked(skill)} What it says follows, from {one_line(skill.path)};"
+            f"{_ask(skill)} What it says follows, from {one_line(skill.path)};"
             f" relative paths in it start at {one_line(skill.folder)}.\n\n{self.body}"
         )
 
@@ -259,10 +259,7 @@ class References:
 
 
 def run_command(
-    text: str,
-    usable: Iterable[Skill],
-    place: InvocationPlace,
-    reserved: Collection[str] = RESERVED,
+    text: str, usable: Iterable[Skill], place: InvocationPlace, reserved: Collection[str] = RESERVED
 ) -> Invoked | None:
     """Return what `text` asks for among the commands of `usable` skills, None where for none."""
     return invoke(text, build_commands(usable, reserved), place)
@@ -277,10 +274,7 @@ def invoke(text: str, commands: Sequence[SkillCommand], place: InvocationPlace) 
         return _tool_call(found, place)
     skill = found.command.skill
     filled = fill(
-        skill.body,
-        found.arguments,
-        names=argument_names(skill),
-        values=_values(skill, place),
+        skill.body, found.arguments, names=argument_names(skill), values=_values(skill, place)
     )
     return Invoked(
         kind="instruction",
@@ -325,12 +319,12 @@ def _values(skill: Skill, place: InvocationPlace) -> dict[str, str]:
     }
 
 
-def _asked(skill: Skill) -> str:
+def _ask(skill: Skill) -> str:
     return f'The user calls the skill "{one_line(skill.name)}": use it for this request.'
 
 
 def _message(skill: Skill, arguments: str) -> str:
-    head = f"{_asked(skill)} Read {one_line(skill.path)} first and do what it says."
+    head = f"{_ask(skill)} Read {one_line(skill.path)} first and do what it says."
     return f"{head}\n\n{INPUT_HEADING}\n\n{arguments}" if arguments else head
 
 
@@ -341,7 +335,7 @@ def find_command(text: str, commands: Sequence[SkillCommand]) -> FoundCommand | 
         return None
     name, rest = called[1].lower(), text[called.end() :]
     if name == _BY_SKILL:
-        found = _named(rest, commands)
+        found = _find_named(rest, commands)
         if found is not None:
             return found
     # People write the skill's hyphens; no command's name holds one.
@@ -350,7 +344,7 @@ def find_command(text: str, commands: Sequence[SkillCommand]) -> FoundCommand | 
     return None if command is None else FoundCommand(command, rest.strip())
 
 
-def _named(rest: str, commands: Sequence[SkillCommand]) -> FoundCommand | None:
+def _find_named(rest: str, commands: Sequence[SkillCommand]) -> FoundCommand | None:
     """Find the command by a beginning of `rest`: the highest source, then the longest."""
     exact, loose = _by_name(commands)
     most = max((key.count("-") + 1 for key in loose), default=0)
@@ -390,7 +384,7 @@ def near_commands(text: str, commands: Sequence[SkillCommand]) -> tuple[str, ...
         by_key.setdefault(name_key(command.skill_name), command.name)
         by_key.setdefault(name_key(command.name), command.name)
     near = [
-        by_key[key] for typed in _typed_names(text) for key in _near_keys(name_key(typed), by_key)
+        by_key[key] for typed in _read_names(text) for key in _near_keys(name_key(typed), by_key)
     ]
     return tuple(dict.fromkeys(near))[:_MAX_NEAR]
 
@@ -401,11 +395,11 @@ def _near_keys(typed: str, keys: Collection[str]) -> list[str]:
     return alike + [key for key in keys if len(typed) > 1 and key.startswith(typed)]
 
 
-def _typed_names(text: str) -> list[str]:
+def _read_names(text: str) -> list[str]:
     """Return what a text calls by name, known or not."""
     called = _COMMAND.match(text)
     if called is None:
-        return list(islice(_referenced(text), MAX_REFERENCES))
+        return list(islice(_find_referenced(text), MAX_REFERENCES))
     if called[1].lower() != _BY_SKILL:
         return [called[1][:_MAX_TYPED]]
     rest = text[called.end() :].split(maxsplit=1)
@@ -425,17 +419,17 @@ def references(text: str, skills: Iterable[Skill], allowed: Collection[str]) -> 
     known: dict[str, Skill] = {}
     for skill in skills:
         known.setdefault(name_key(skill.name), skill)
-    keys = dict.fromkeys(name_key(name) for name in _referenced(text))
+    keys = dict.fromkeys(name_key(name) for name in _find_referenced(text))
     wanted = [known[key] for key in keys if key in known]
     asked, problems = wanted[:MAX_REFERENCES], []
     if len(wanted) > MAX_REFERENCES:
         problems.append(f"Only the first {MAX_REFERENCES} of {len(wanted)} named skills are taken.")
     refused = [skill for skill in asked if skill.name not in allowed]
     problems += [_refusal(skill) for skill in refused]
-    return _prefixed([skill for skill in asked if skill.name in allowed], problems)
+    return _prefix([skill for skill in asked if skill.name in allowed], problems)
 
 
-def _referenced(text: str) -> Iterable[str]:
+def _find_referenced(text: str) -> Iterable[str]:
     for match in _REFERENCE.finditer(text):
         name = match[1].rstrip(":")
         if name and len(name) <= _MAX_TYPED and not is_shell_variable(name):
@@ -447,13 +441,15 @@ def _refusal(skill: Skill) -> str:
     return f"The skill {name} may not be called here: `prowess why {name}` says more."
 
 
-def _prefixed(asked: Sequence[Skill], problems: Sequence[str]) -> References:
+def _prefix(asked: Sequence[Skill], problems: Sequence[str]) -> References:
     """Put the lines of the skills together, as many as fit."""
     taken, lines, dropped = [], [_REFERENCES_HEAD], list[str]()
     # The message follows after an empty line.
     left = MAX_PREFIX - len(_REFERENCES_HEAD) - 2
     for skill in asked:
-        line = _reference_line(skill)
+        name = one_line(skill.name)
+        # The model was told where the others are; of a hidden one it knows nothing.
+        line = f"- {name}" if skill.invocation.model else f"- {name}: {one_line(skill.path)}"
         if len(line) > MAX_REFERENCE_LINE or len(line) + 1 > left:
             dropped.append(f"The skill {one_line(skill.name)} is left out: its line is too long.")
             continue
@@ -466,9 +462,3 @@ def _prefixed(asked: Sequence[Skill], problems: Sequence[str]) -> References:
         problems=(*problems, *dropped),
         skills=tuple(taken),
     )
-
-
-def _reference_line(skill: Skill) -> str:
-    name = one_line(skill.name)
-    # The model was told where the others are; of a hidden one it knows nothing.
-    return f"- {name}" if skill.invocation.model else f"- {name}: {one_line(skill.path)}"

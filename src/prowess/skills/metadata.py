@@ -7,11 +7,11 @@ one is dropped with a diagnostic.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
+from prowess.late import dataclass
 from prowess.settings import InstallSettings
-from prowess.skills.diagnostics import diagnose
 from prowess.skills.frontmatter import (
     FieldReader,
     UnreadableError,
@@ -28,6 +28,7 @@ from prowess.skills.model import (
     Requirements,
     Triggers,
     Value,
+    diagnose,
 )
 from prowess.skills.notation import read_object
 from prowess.skills.text import one_line
@@ -106,7 +107,7 @@ def _fill_spec(entry: Fields, spec: InstallSpec, index: int) -> InstallSpec:
         target=spec.target,
         cask=spec.cask,
         # Numbered before any filtering: the same id must mean the same entry on every host.
-        id=as_text(entry.get("id")) or f"{spec.kind}-{index}",
+        id=one_line(as_text(entry.get("id"))) or f"{spec.kind}-{index}",
         label=as_text(entry.get("label")),
         bins=read_strings(entry.get("bins")),
         os=read_strings(entry.get("os"), split=r",\s"),
@@ -155,6 +156,8 @@ def _label(spec: InstallSpec, settings: InstallSettings) -> str:
 _REQUIREMENT_KEYS = frozenset(
     ("bins", "bin", "anybins", "anybin", "env", "envs", "config", "configs", "os")
 )
+# Phrases of several words, in any script: commas part them, blanks do not.
+_COMMAS = ",\uff0c\u3001"
 _OS_ALIASES = {
     "macos": "darwin",
     "mac": "darwin",
@@ -247,7 +250,7 @@ def _openclaw(block: Fields, line: int | None) -> tuple[Metadata, list[Diagnosti
     metadata = Metadata(
         always=block.get("always") is True,
         skill_key=one_line(as_text(block.get("skillkey"))),
-        primary_env=as_text(block.get("primaryenv")),
+        primary_env=one_line(as_text(block.get("primaryenv"))),
         emoji=as_text(block.get("emoji")),
         homepage=as_text(block.get("homepage")),
         requires=Requirements(
@@ -282,11 +285,11 @@ def _triggers(value: Value) -> Triggers:
         return Triggers()
     if isinstance(value, dict):
         return Triggers(
-            any=read_strings(value.get("any")),
-            all=read_strings(value.get("all")),
-            none=read_strings(value.get("none")),
+            any=read_strings(value.get("any"), split=_COMMAS),
+            all=read_strings(value.get("all"), split=_COMMAS),
+            none=read_strings(value.get("none"), split=_COMMAS),
         )
-    return Triggers(any=read_strings(value, split=",|"))
+    return Triggers(any=read_strings(value, split=f"{_COMMAS}|"))
 
 
 def _with_dialects(
@@ -295,7 +298,7 @@ def _with_dialects(
     """Add what Hermes, OpenHands and Netclaw declare outside the OpenClaw block."""
     requires = metadata.requires
     try:
-        env = _required_variables(reader.value("required_environment_variables"))
+        env = _read_required_variables(reader.value("required_environment_variables"))
         platforms = _platforms(reader.value("platforms"))
     except UnreadableError:
         key = "required_environment_variables or platforms"
@@ -332,7 +335,7 @@ def _loose_triggers(raw: Fields, reader: FieldReader) -> Triggers:
     return Triggers()
 
 
-def _required_variables(value: Value) -> tuple[str, ...]:
+def _read_required_variables(value: Value) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)):
         return read_strings(value, split=r",\s")
     names = [item.get("name") if isinstance(item, dict) else item for item in value]

@@ -4,9 +4,13 @@ Everything here is frozen and knows no files: paths are strings that a host adap
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, IntEnum
-from typing import TypeAlias
+from functools import cache
+from typing import NamedTuple, TypeAlias
+
+from prowess.data import read_table
+from prowess.late import dataclass
 
 Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
 Fields: TypeAlias = Mapping[str, Value]
@@ -30,6 +34,11 @@ class Tier(IntEnum):
     def source_id(self) -> str:
         """The name by which clients know this tier."""
         return _SOURCE_IDS[self]
+
+    @property
+    def is_project(self) -> bool:
+        """True where skills come along with a project, which may be somebody else's."""
+        return self >= Tier.HARNESS_PROJECT
 
     @property
     def is_removable(self) -> bool:
@@ -205,8 +214,19 @@ class Skill:
     body: str = ""
     body_line: int = 1
     resources: tuple[str, ...] = ()
+    # As its author wrote them, for people: nothing is decided by either.
+    version: str = ""
+    title: str = ""
     content_hash: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
+    # Where it really was when it was read: its folder, or the file of a stand-alone text.
+    real: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where its files are read: what was checked, not what has its name by now."""
+        named = self.path.replace("\\", "/").rpartition("/")[2].lower()
+        return self.real or (self.folder if named == "skill.md" else self.path)
 
     @property
     def key(self) -> str:
@@ -235,6 +255,7 @@ class Document:
     # The file is the skill of its folder (`SKILL.md`), not a stand-alone text.
     is_skill_file: bool = True
     resources: tuple[str, ...] = ()
+    real: str = ""
     sidecar: bytes | None = None
 
 
@@ -244,3 +265,29 @@ class Parsed:
 
     skill: Skill | None
     diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class DiagnosticCode(NamedTuple):
+    """A row of the diagnostics reference."""
+
+    code: str
+    severity: Severity
+    meaning: str
+    fix: str
+
+
+@cache
+def read_codes() -> Mapping[str, DiagnosticCode]:
+    """Return every code with what there is to say of it."""
+    return {
+        code: DiagnosticCode(code, Severity(severity), meaning, fix)
+        for code, (severity, meaning, fix) in read_table("skills/diagnostics.toml").items()
+    }
+
+
+def diagnose(code: str, message: str, *, path: str = "", line: int | None = None) -> Diagnostic:
+    """Make the diagnostic `code`, whose severity and fix come from the table."""
+    row = read_codes()[code]
+    return Diagnostic(
+        code=code, severity=row.severity, message=message, path=path, line=line, fix=row.fix
+    )

@@ -10,18 +10,20 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-import yaml
-
+from prowess.late import compile_late
 from prowess.skills.model import Value
+
+if TYPE_CHECKING:
+    import yaml
 
 _MAX_JSON5_CHARS = 1_500
 _MAX_DEPTH = 32
 _MAX_NUMBER = 2**63
 # What plain JSON does not know: single quotes, comments, trailing commas, keys without quotes.
 # No part is tried twice at one place: a file of a stranger must not take longer than its length.
-_RELAXED = re.compile(
+_RELAXED = compile_late(
     r'"(?:[^"\\\n]|\\.)*+"?'
     r"|(?P<single>'(?:[^'\\\n]|\\.)*+')|'(?:[^'\\\n]|\\.)*+"
     r"|(?P<gap>//[^\n]*|/\*.*?\*/|,(?=\s*[}\]]))|/\*.*"
@@ -152,8 +154,6 @@ def _after_comment(text: str, start: int) -> int:
     return len(text) if end < 0 else end + len(mark)
 
 
-# libyaml is about ten times faster; wheels of PyYAML without it still work.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_PROBLEMS = 20
 _PLAIN_TAG_PREFIX = "tag:yaml.org,2002:"
 _PLAIN_TAGS = frozenset(
@@ -161,15 +161,16 @@ _PLAIN_TAGS = frozenset(
 )
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_INT = re.compile(r"[-+]?[0-9]{1,18}")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
+_INT = compile_late(r"[-+]?[0-9]{1,18}")
+_FLOAT = compile_late(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
 # What ends a double-quoted scalar, breaks its line, or may not stand in a stream as it is.
-_ESCAPED = re.compile(
+_ESCAPED = compile_late(
     '["\\\\\x00-\x1f\x7f-\xa0\xad\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]'
     "|[\U0001fffe-\U0001ffff\U000e0000-\U0010ffff]"
 )
 _LAST_SHORT = 0xFFFF
-_LOOKS_INDENTED = ("indentation", "cannot start any token", "expected key", "<block end>")
+_OPENED = ("while parsing a flow", "while scanning a quoted")
+_LOOKS_INDENTED = ("indentation", "expected key", "<block end>")
 
 # From keys and numbers to a line.
 Locator = Callable[[Sequence[str | int]], int]
@@ -177,11 +178,12 @@ _Container: TypeAlias = "dict[str, Value] | list[Value]"
 
 
 class YamlProblem(NamedTuple):
-    """Why a text is not the YAML we read, and on which of its lines (1-based)."""
+    """Why a text is not the YAML we read, and where: line and column begin at 1."""
 
     code: str
     message: str
     line: int
+    column: int = 1
 
 
 class Loaded(NamedTuple):
@@ -198,27 +200,40 @@ class _Mark(Protocol):
     """A place in the text; libyaml and the Python parser have a class each."""
 
     index: int
+    line: int
+    column: int
 
 
 class _BuildError(Exception):
     """Stops the build; its problem becomes a value before it leaves this module."""
 
-    def __init__(self, code: str, message: str, line: int) -> None:
+    def __init__(self, code: str, message: str, event: "yaml.Event") -> None:
         super().__init__(message)
-        self.problem = YamlProblem(code, message, line)
+        self.problem = YamlProblem(code, message, _line(event), _column(event.start_mark))
 
 
 def load(text: str) -> Loaded:
     """Build the values of `text`; every problem is returned, none is raised."""
+    # Loaded by the first text: whoever finds all skills as they were kept reads none.
+    import yaml
+
     build = _Build(text)
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
+        for event in yaml.parse(text, Loader=_loader()):
             build.take(event)
     except _BuildError as error:
         return Loaded(None, {}, {}, (*build.problems, error.problem))
     except yaml.YAMLError as error:
-        return Loaded(None, {}, {}, (*build.problems, _syntax_problem(error)))
+        return Loaded(None, {}, {}, (*build.problems, _syntax_problem(error, text)))
     return Loaded(build.root, build.lines, build.texts, tuple(build.problems))
+
+
+def _loader() -> "type[yaml.SafeLoader | yaml.CSafeLoader]":
+    import yaml
+
+    # libyaml is about ten times faster; wheels of PyYAML without it still work.
+    found: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return found
 
 
 def make_locator(text: str) -> Locator:
@@ -226,7 +241,9 @@ def make_locator(text: str) -> Locator:
 
     Of what is not there it says the line of what is around it.
     """
-    root = yaml.compose(text, Loader=_LOADER)
+    import yaml
+
+    root = yaml.compose(text, Loader=_loader())
 
     def locate(place: Sequence[str | int]) -> int:
         node, line = root, 1
@@ -240,8 +257,10 @@ def make_locator(text: str) -> Locator:
     return locate
 
 
-def _children(node: yaml.Node | None) -> list[tuple[int, str | int, yaml.Node]]:
+def _children(node: "yaml.Node | None") -> "list[tuple[int, str | int, yaml.Node]]":
     """Return the line, the key or number, and the value of each part of a map or list."""
+    import yaml
+
     if isinstance(node, yaml.MappingNode):
         return [(_line(key), key.value, value) for key, value in node.value]
     if isinstance(node, yaml.SequenceNode):
@@ -275,8 +294,10 @@ class _Build:
         self._documents = 0
         self._flow_start = 0
 
-    def take(self, event: yaml.Event) -> None:
+    def take(self, event: "yaml.Event") -> None:
         """Add one event."""
+        import yaml
+
         if isinstance(event, yaml.ScalarEvent):
             self._scalar(event)
         elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
@@ -284,40 +305,40 @@ class _Build:
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             self._close(event)
         elif isinstance(event, yaml.AliasEvent):
-            raise _BuildError(
-                "ALIAS_FORBIDDEN", f"the alias *{event.anchor} is not read", _line(event)
-            )
+            raise _BuildError("ALIAS_FORBIDDEN", f"the alias *{event.anchor} is not read", event)
         elif isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
-                raise _BuildError(
-                    "YAML_EXCEPTION", "a second YAML document begins here", _line(event)
-                )
+                raise _BuildError("YAML_EXCEPTION", "a second YAML document begins here", event)
 
-    def _scalar(self, event: yaml.ScalarEvent) -> None:
+    def _scalar(self, event: "yaml.ScalarEvent") -> None:
         if self._expects_key():
-            self._keys[-1] = self._new_key(event.value, _line(event))
+            key = event.value
+            if key in self._stack[-1] and len(self.problems) < _MAX_PROBLEMS:
+                message, column = f"the key {key[:60]!r} occurs twice", _column(event.start_mark)
+                self.problems.append(YamlProblem("DUPLICATE_KEY", message, _line(event), column))
+            self._keys[-1] = key
             return
         _check_tag(event)
         as_text = not event.implicit[0] or event.tag == _PLAIN_TAG_PREFIX + "str"
         self._note(event, event.value)
         self._put(event.value if as_text else _plain(event.value))
 
-    def _open(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
+    def _open(self, event: "yaml.MappingStartEvent | yaml.SequenceStartEvent") -> None:
         if self._expects_key():
-            raise _BuildError("YAML_EXCEPTION", "a map or list cannot be a key", _line(event))
+            raise _BuildError("YAML_EXCEPTION", "a map or list cannot be a key", event)
         if len(self._stack) >= _MAX_DEPTH:
-            raise _BuildError("TOO_DEEP", f"nested more than {_MAX_DEPTH} levels", _line(event))
+            raise _BuildError("TOO_DEEP", f"nested more than {_MAX_DEPTH} levels", event)
         _check_tag(event)
         if len(self._stack) == 1:
             self._flow_start = _index(event.start_mark)
             self._note(event, "")
-        container: _Container = {} if isinstance(event, yaml.MappingStartEvent) else []
+        container: _Container = {} if type(event).__name__ == "MappingStartEvent" else []
         self._put(container)
         self._stack.append(container)
         self._keys.append(None)
 
-    def _close(self, event: yaml.MappingEndEvent | yaml.SequenceEndEvent) -> None:
+    def _close(self, event: "yaml.MappingEndEvent | yaml.SequenceEndEvent") -> None:
         self._stack.pop()
         self._keys.pop()
         if len(self._stack) == 1 and isinstance(self._stack[0], dict) and self.lines:
@@ -328,15 +349,7 @@ class _Build:
     def _expects_key(self) -> bool:
         return bool(self._stack) and isinstance(self._stack[-1], dict) and self._keys[-1] is None
 
-    def _new_key(self, key: str, line: int) -> str:
-        container = self._stack[-1]
-        if key in container and len(self.problems) < _MAX_PROBLEMS:
-            self.problems.append(
-                YamlProblem("DUPLICATE_KEY", f"the key {key[:60]!r} occurs twice", line)
-            )
-        return key
-
-    def _note(self, event: yaml.Event, text: str) -> None:
+    def _note(self, event: "yaml.Event", text: str) -> None:
         if len(self._stack) == 1 and self._keys[-1] is not None:
             self.lines[self._keys[-1]] = _line(event)
             self.texts[self._keys[-1]] = text
@@ -354,19 +367,23 @@ class _Build:
             self._keys[-1] = None
 
 
-def _line(place: yaml.Event | yaml.Node) -> int:
+def _line(place: "yaml.Event | yaml.Node") -> int:
     mark = place.start_mark
     return 1 if mark is None else int(mark.line) + 1
+
+
+def _column(mark: _Mark | None) -> int:
+    return 1 if mark is None else int(mark.column) + 1
 
 
 def _index(mark: _Mark | None) -> int:
     return 0 if mark is None else int(mark.index)
 
 
-def _check_tag(event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
+def _check_tag(event: "yaml.ScalarEvent | yaml.CollectionStartEvent") -> None:
     tag = event.tag
     if tag is not None and tag != "!" and tag not in _PLAIN_TAGS:
-        raise _BuildError("CUSTOM_TAG", f"the tag {tag[:60]} is not read", _line(event))
+        raise _BuildError("CUSTOM_TAG", f"the tag {tag[:60]} is not read", event)
 
 
 def _plain(text: str) -> Value:
@@ -381,9 +398,27 @@ def _plain(text: str) -> Value:
     return text
 
 
-def _syntax_problem(error: yaml.YAMLError) -> YamlProblem:
-    mark = getattr(error, "problem_mark", None)
+_QUOTES = {"'": "write a ' inside it twice ('')", '"': 'write a " inside it with a backslash (\\")'}
+
+
+def _syntax_problem(error: "yaml.YAMLError", text: str) -> YamlProblem:
+    mark: _Mark | None = getattr(error, "problem_mark", None)
     message = str(getattr(error, "problem", None) or error).splitlines()[0]
-    line = 1 if mark is None else int(mark.line) + 1
-    code = "BAD_INDENT" if any(hint in message for hint in _LOOKS_INDENTED) else "YAML_EXCEPTION"
-    return YamlProblem(code, message, line)
+    # Other signs that no value begins with are to be quoted; a tab is no indentation.
+    has_tab = mark is not None and text[mark.index : mark.index + 1] == "\t"
+    ended = "" if mark is None else text[: mark.index].rpartition("\n")[2].rstrip(" \t")[-1:]
+    if ended and ended in _QUOTES:
+        # Otherwise what stands behind a quote that was not meant to end it passes for a key.
+        message = (
+            f"the quoted text ends here and more follows: {_QUOTES[ended]}, or quote all of it"
+        )
+    looks_indented = has_tab or any(hint in message for hint in _LOOKS_INDENTED)
+    code = "BAD_INDENT" if looks_indented else "YAML_EXCEPTION"
+    if "invalid Unicode character escape" in message:
+        message = "a lone surrogate is escaped here, which is half a character"
+    context = str(getattr(error, "context", None) or "")
+    if context.startswith(_OPENED):
+        # What was opened is where to look, not where the reader gave up.
+        mark = getattr(error, "context_mark", None) or mark
+        message = f"{context}: {message}"
+    return YamlProblem(code, message, 1 if mark is None else int(mark.line) + 1, _column(mark))

@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 from prowess.settings import SpecMode
 from prowess.skills import frontmatter, notation
-from prowess.skills.diagnostics import diagnose
 from prowess.skills.frontmatter import (
     FieldReader,
     Frontmatter,
     UnreadableError,
     as_flag,
+    as_text,
     read_mapping,
+    squeeze,
 )
 from prowess.skills.metadata import Resolved, resolve
 from prowess.skills.model import (
@@ -35,8 +36,9 @@ from prowess.skills.model import (
     Skill,
     Tier,
     Value,
+    diagnose,
 )
-from prowess.skills.text import plain_name
+from prowess.skills.text import one_line, plain_name
 
 KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 MAX_NAME = 64
@@ -157,10 +159,11 @@ def _is_flat(value: Value) -> bool:
     return all(not isinstance(item, (dict, list)) for item in value.values())
 
 
+NO_DESCRIPTION = "(no description)"
 _DERIVED_DESCRIPTION_CHARS = 180
 # Far beyond any real name; a longer one would push every other skill out of the prompt.
 _MAX_NAME = 128
-_CLAUDE_KEYS = (
+CLAUDE_KEYS = (
     "when_to_use", "arguments", "disallowed-tools", "effort", "context", "agent", "hooks", "shell",
     "display-name", "default-enabled", "argument-hint", "model",
 )  # fmt: skip
@@ -171,7 +174,8 @@ def parse(document: Document, mode: SpecMode) -> Parsed:
     text = frontmatter.decode(document.content)
     if text.diagnostic is not None:
         return _reject(document, [text.diagnostic])
-    front = frontmatter.read(text.text, mode)
+    lenient = is_lenient(mode, is_skill_file=document.is_skill_file)
+    front = frontmatter.read(text.text, lenient=lenient)
     found = list(front.diagnostics)
     if not front.readable:
         return _reject(document, found)
@@ -180,7 +184,6 @@ def parse(document: Document, mode: SpecMode) -> Parsed:
         if any(problem.severity is Severity.ERROR for problem in found):
             return _reject(document, found)
     reader = FieldReader(front)
-    lenient = _is_lenient(document, mode)
     identity = _find_identity(document, front, reader, lenient=lenient)
     if isinstance(identity, Diagnostic):
         return _reject(document, [*found, identity])
@@ -227,16 +230,33 @@ def _accept(
         body=reader.front.body,
         body_line=reader.front.body_line,
         resources=document.resources,
+        version=_read_labelled(reader, resolved, "version"),
+        title=_read_labelled(reader, resolved, "display-name", "title") or _sidecar_title(document),
         content_hash=hashlib.sha256(document.content).hexdigest(),
         diagnostics=diagnostics,
+        real=document.real,
     )
     return Parsed(skill=skill, diagnostics=diagnostics)
 
 
-def _is_lenient(document: Document, mode: SpecMode) -> bool:
-    if mode is SpecMode.STRICT:
-        return False
-    return mode is SpecMode.LEGACY or not document.is_skill_file
+def _read_labelled(reader: FieldReader, resolved: Resolved, *names: str) -> str:
+    """Return a text that authors write at the top or, as the standard has it, below `metadata`."""
+    inner = {squeeze(key): value for key, value in resolved.raw.items()}
+    below = (as_text(inner.get(squeeze(name))) for name in names)
+    return one_line(reader.text(*names) or next(filter(None, below), ""))
+
+
+def _sidecar_title(document: Document) -> str:
+    """Return what Codex shows as the skill's name."""
+    root = notation.load(frontmatter.decode(document.sidecar or b"").text).root
+    shown = root.get("interface") if isinstance(root, dict) else None
+    title = shown.get("display_name") if isinstance(shown, dict) else None
+    return one_line(title) if isinstance(title, str) else ""
+
+
+def is_lenient(mode: SpecMode, *, is_skill_file: bool) -> bool:
+    """Return whether a file may be read line by line, and its name and description derived."""
+    return mode is SpecMode.LEGACY or (mode is SpecMode.MIXED and not is_skill_file)
 
 
 def _find_identity(
@@ -255,13 +275,12 @@ def _find_identity(
         if not description:
             return diagnose("DESCRIPTION_MISSING", "a description is required", line=1)
         return _Identity(skill_id, name or skill_id, description)
-    # A command or rule is called by its file's name, whatever heading it begins with.
-    heading = _first_heading(front.body) if document.source.kind is RootKind.SKILLS else ""
-    return _Identity(
-        skill_id,
-        name or plain_name(heading)[:_MAX_NAME] or skill_id,
-        description or _first_line(front.body) or "(no description)",
-    )
+    heading, line = _first_heading(front.body), _first_line(front.body)
+    # A command or rule is called by its file's name; its heading says what it does.
+    if document.source.kind is not RootKind.SKILLS:
+        heading, line = "", _first_line(front.body, headings=True)
+    name = name or plain_name(heading)[:_MAX_NAME] or skill_id
+    return _Identity(skill_id, name, description or line or NO_DESCRIPTION)
 
 
 def _id(document: Document) -> str:
@@ -287,10 +306,12 @@ def _first_heading(body: str) -> str:
     return ""
 
 
-def _first_line(body: str) -> str:
+def _first_line(body: str, *, headings: bool = False) -> str:
     for line in _prose(body):
         text = line.strip()
-        if text and not text.startswith("#"):
+        if text.startswith("#"):
+            text = text.lstrip("#").strip() if headings else ""
+        if text:
             return text[:_DERIVED_DESCRIPTION_CHARS].rstrip()
     return ""
 
@@ -378,7 +399,7 @@ def _dialect_by_keys(document: Document, reader: FieldReader, resolved: Resolved
         return Dialect.HERMES
     if document.sidecar is not None:
         return Dialect.CODEX
-    return Dialect.CLAUDE if reader.key(*_CLAUDE_KEYS) else Dialect.STANDARD
+    return Dialect.CLAUDE if reader.key(*CLAUDE_KEYS) else Dialect.STANDARD
 
 
 def _tags(reader: FieldReader, resolved: Resolved) -> tuple[str, ...]:

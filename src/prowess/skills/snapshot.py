@@ -6,8 +6,9 @@ and only with the hash.
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from prowess.late import dataclass
 from prowess.skills.agent_filter import AgentFilter
 from prowess.skills.model import Skill
 from prowess.skills.prompt import PromptBlock
@@ -45,6 +46,10 @@ class Snapshot:
     block: PromptBlock
     # Everything the agent may use, what is hidden from its model included.
     usable: tuple[Skill, ...] = field(default=(), repr=False)
+    # Those and what was not scanned yet, in the same order; empty where everything was.
+    hopeful: tuple[Skill, ...] = field(default=(), repr=False)
+    # What the scanner alone keeps from use: blocked, or not scanned yet.
+    held: tuple[Skill, ...] = field(default=(), repr=False)
     # None: no filter was in force. Sorted, so that equal filters compare equal.
     skill_filter: tuple[str, ...] | None = None
 

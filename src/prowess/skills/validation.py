@@ -9,33 +9,40 @@ import json
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from urllib.parse import unquote
 
-from prowess.skills import frontmatter
+from prowess.settings import SpecMode
+from prowess.skills import frontmatter, notation
 from prowess.skills import parse as standard
-from prowess.skills.diagnostics import diagnose
 from prowess.skills.frontmatter import FieldReader, Frontmatter, quote_prose, squeeze
 from prowess.skills.metadata import resolve
-from prowess.skills.model import Diagnostic, Document, Severity
+from prowess.skills.model import Diagnostic, Document, RootKind, Severity, diagnose
 from prowess.skills.parse import read_sidecar
+from prowess.skills.text import find_name_problem
 
 _NAME_LINE = re.compile(r"(?<=[\r\n])[Nn]ame[ \t]*:[^\n\r]*")
 _BLOCK = re.compile(r"\A\ufeff?---[ \t]*(\r\n|\n|\r)")
 _CLOSING = re.compile(r"(?<=[\r\n])---[ \t]*(?=[\r\n]|\Z)")
 _PLAIN_NAME = re.compile(r"[a-z][a-z0-9-]*")
+_MARK = "\ufeff"
 # Words that YAML would read as something else than text.
 _NOT_TEXT = frozenset(("true", "false", "null", "yes", "no", "on", "off"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """What to change: the file's whole new text and the folder's new name, if either changes."""
+    """What to change: the file's whole new text, its folder's new name, its own new place."""
 
     before: str
     after: str
     folder: str | None = None
+    # The folder beside it that a stand-alone text moves to, as its SKILL.md.
+    own_folder: str = ""
+    # Why it has to stay where it is, although it should move.
+    obstacle: str = ""
     # The skill's new name, where that changes.
     name: str = ""
     notes: tuple[str, ...] = ()
@@ -43,7 +50,8 @@ class Repair:
     @property
     def needed(self) -> bool:
         """True where there is anything to do."""
-        return self.before != self.after or self.folder is not None
+        moves = self.folder is not None or bool(self.own_folder or self.obstacle)
+        return self.before != self.after or moves
 
 
 def plan(document: Document) -> Repair | None:
@@ -54,11 +62,15 @@ def plan(document: Document) -> Repair | None:
     if frontmatter.decode(document.content).diagnostic is not None:
         return None
     before = document.content.decode("utf-8")
+    if not document.is_skill_file and document.source.kind is RootKind.SKILLS:
+        moved = _plan_move(document, before)
+        if moved is not None:
+            return moved
     opening = _BLOCK.match(before)
     if opening is None:
         return None
     old = _read(before)
-    after, notes = _quoted(before, opening.end(), opening[1])
+    after, notes = _quote(before, opening.end(), opening[1])
     name, folder = _names(document, old) if old.readable and document.is_skill_file else ("", None)
     written = FieldReader(old).text("name")
     if name and name != written:
@@ -70,6 +82,40 @@ def plan(document: Document) -> Repair | None:
         return Repair(before=before, after=before)
     renamed = name if name != written else ""
     return Repair(before=before, after=after, folder=folder, name=renamed, notes=notes)
+
+
+def _plan_move(document: Document, before: str) -> Repair | None:
+    """Return how a stand-alone text becomes a folder with a SKILL.md, where it is sound enough."""
+    skill = standard.parse(document, SpecMode.MIXED).skill
+    if skill is None or skill.is_draft or skill.description == standard.NO_DESCRIPTION:
+        return None
+    name = skill.name if standard.is_name(skill.name) else _slug(skill.id)
+    name = name[: standard.MAX_NAME].strip("-")
+    opening = _BLOCK.match(before)
+    newline = "\r\n" if "\r\n" in before else "\n"
+    after, notes = _quote(before, opening.end(), opening[1]) if opening else (before, ())
+    head = f"description: {notation.quote(skill.description)}{newline}"
+    if opening is None:
+        after = f"---{newline}name: x{newline}{head}---{newline}{before.removeprefix(_MARK)}"
+    elif not FieldReader(_read(after)).text("description"):
+        after = after[: opening.end()] + head + after[opening.end() :]
+    start = opening.end() if opening else len("---") + len(newline)
+    new = _read(_with_name(after, name, start, newline))
+    says = FieldReader(new)
+    if not name or not new.readable or new.rescued or new.body != skill.body:
+        return None
+    if (says.text("name"), says.text("description")) != (name, skill.description):
+        return None
+    beside = [one for one in _LINK.findall(skill.body) if _is_relative(one)]
+    if beside:
+        return Repair(before=before, after=before, obstacle=f"links to {beside[0]} beside it")
+    return Repair(
+        before=before,
+        after=_with_name(after, name, start, newline),
+        own_folder=name,
+        name=name if name != skill.name else "",
+        notes=(*notes, f"moved to: {name}/SKILL.md"),
+    )
 
 
 def _read(text: str) -> Frontmatter:
@@ -90,7 +136,7 @@ def _says_the_same(old: Frontmatter, new: Frontmatter, name: str) -> bool:
     )
 
 
-def _quoted(text: str, start: int, newline: str) -> tuple[str, tuple[str, ...]]:
+def _quote(text: str, start: int, newline: str) -> tuple[str, tuple[str, ...]]:
     """Quote prose that YAML misreads, in the block that begins at `start`."""
     rescued = _read(text).rescued
     end = _CLOSING.search(text, start)
@@ -143,6 +189,9 @@ _SAYS_WHEN = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(r"\]\([ \t]?<?([^()\s<>\[\]]{1,300})>?(?:[ \t]+[\"'][^()\n]{0,200})?\)")
+# Of this machine alone: a place in its file system or in somebody's home. `//` begins a host.
+_ABSOLUTE = re.compile(r"/(?!/)|~|file:|[A-Za-z]:/|\$\{?(?:HOME|USERPROFILE)\b", re.IGNORECASE)
+_OWN_FOLDER = re.compile(r"^(?:\{baseDir\}|\$\{?CLAUDE_SKILL_DIR\}?)/")
 _MAX_LINKS = 500
 _RESERVED_WORDS = ("anthropic", "claude")
 _CLAUDE_ONLY = (
@@ -170,12 +219,26 @@ class Report:
         return all(problem.severity is not Severity.ERROR for problem in self.diagnostics)
 
 
-def validate(document: Document, *, strict: bool, files: Iterable[str] = ()) -> Report:
-    """Validate one document; `files` are the files of its skill, relative to its folder."""
+def validate(
+    document: Document,
+    *,
+    strict: bool,
+    files: Iterable[str] = (),
+    pages: Mapping[str, str] = MappingProxyType({}),
+) -> Report:
+    """Validate one document.
+
+    Args:
+        document: the file.
+        strict: whether the standard counts as a whole.
+        files: the files of its skill, relative to its folder.
+        pages: those of them that are pages, and what they say.
+    """
     text = frontmatter.decode(document.content)
     if text.diagnostic is not None:
         return _report(document, [text.diagnostic])
-    front = frontmatter.read(text.text)
+    # As the loader reads it: a stand-alone text line by line where its block is not sound.
+    front = frontmatter.read(text.text, lenient=not strict and not document.is_skill_file)
     found = list(front.diagnostics)
     if front.readable:
         reader = FieldReader(front)
@@ -183,9 +246,25 @@ def validate(document: Document, *, strict: bool, files: Iterable[str] = ()) -> 
         found += resolve(reader).diagnostics if front.present else ()
         found += read_sidecar(document)[1]
         found += _body(front)
-        found += _links(front, files) if document.is_skill_file else []
-        found += _when(reader) + _portability(reader)
+        found += _names_of_files(files)
+        if document.is_skill_file:
+            known = _list_known(files)
+            found += _links(front.body, front.body_line, known)
+            found += [one for page, text in pages.items() for one in _page_links(page, text, known)]
+        found += _check_when(reader) + _portability(reader)
     return _report(document, found)
+
+
+def report_links(report: Report, away: Mapping[str, str]) -> Report:
+    """Add what is wrong with entries of the folder that are links, by what they lead to."""
+    found = [
+        diagnose("LINK_ESCAPES", f"{name} is a link to {target}: it leaves the skill's folder")
+        if target
+        else diagnose("LINK_BROKEN", f"{name} is a link to nothing")
+        for name, target in sorted(away.items())
+    ][:_MAX_LINKS]
+    placed = (replace(problem, path=report.path) for problem in found)
+    return replace(report, diagnostics=(*report.diagnostics, *placed))
 
 
 def _report(document: Document, found: list[Diagnostic]) -> Report:
@@ -201,10 +280,10 @@ def _standard(document: Document, front: Frontmatter, *, strict: bool) -> list[D
     if strict:
         return found
     required = document.is_skill_file
-    return [replace(problem, severity=_softened(problem, required=required)) for problem in found]
+    return [replace(problem, severity=_soften(problem, required=required)) for problem in found]
 
 
-def _softened(problem: Diagnostic, *, required: bool) -> Severity:
+def _soften(problem: Diagnostic, *, required: bool) -> Severity:
     # A stand-alone text may derive its name and description; a SKILL.md must say them.
     if problem.code in _ALWAYS_ERRORS and required:
         return Severity.ERROR
@@ -220,7 +299,7 @@ def _body(front: Frontmatter) -> list[Diagnostic]:
     return []
 
 
-def _when(reader: FieldReader) -> list[Diagnostic]:
+def _check_when(reader: FieldReader) -> list[Diagnostic]:
     description = f"{reader.text('description')} {reader.text('when_to_use')}".strip()
     if not description or _SAYS_WHEN.search(description):
         return []
@@ -228,33 +307,67 @@ def _when(reader: FieldReader) -> list[Diagnostic]:
     return [diagnose("WHEN_MISSING", "the description does not say when to use it", line=line)]
 
 
-def _links(front: Frontmatter, files: Iterable[str]) -> list[Diagnostic]:
+def _names_of_files(files: Iterable[str]) -> list[Diagnostic]:
+    """Report files that nobody can be told of; the skill itself works without them."""
+    problems = {name: find_name_problem(name) for name in files}
+    return [
+        replace(
+            diagnose("name-unusable", f"{name!a} is left out: its name {problem}"),
+            severity=Severity.WARNING,
+        )
+        for name, problem in problems.items()
+        if problem
+    ]
+
+
+def _list_known(files: Iterable[str]) -> set[str]:
+    """Return the files of a skill and the folders that they lie in."""
     known = {posixpath.normpath(name) for name in files}
-    known |= {
+    return known | {
         name.rsplit("/", depth)[0] for name in known for depth in range(1, name.count("/") + 1)
     }
+
+
+def _page_links(page: str, text: str, known: set[str]) -> list[Diagnostic]:
+    """Return what is wrong with the links of another page of the skill, which is named."""
+    found = _links(text, 1, known, posixpath.dirname(page))
+    return [replace(one, message=f"{page}:{one.line}: {one.message}", line=None) for one in found]
+
+
+def _links(text: str, first: int, known: set[str], folder: str = "") -> list[Diagnostic]:
     found: list[Diagnostic | None] = []
     in_code = False
-    for number, line in enumerate(front.body.split("\n"), start=front.body_line):
+    for number, line in enumerate(text.split("\n"), start=first):
         if line.lstrip().startswith(("```", "~~~")):
             in_code = not in_code
         elif not in_code and "](" in line:
-            found += [_link(match[1], number, known) for match in _LINK.finditer(line)]
+            found += [_link(match[1], number, known, folder) for match in _LINK.finditer(line)]
         if len(found) >= _MAX_LINKS:
             break
     return [problem for problem in found if problem is not None]
 
 
-def _link(target: str, line: int, known: set[str]) -> Diagnostic | None:
-    path = target.split("#", 1)[0].split("?", 1)[0]
-    if not path or ":" in path or path.startswith(("/", "$", "{", "~")):
+def _link(target: str, line: int, known: set[str], folder: str = "") -> Diagnostic | None:
+    path = unquote(target.split("#", 1)[0].split("?", 1)[0]).replace("\\", "/")
+    if _ABSOLUTE.match(path):
+        message = f"{target} is an absolute path: it leaves the skill's folder"
+        return diagnose("LINK_ESCAPES", message, line=line)
+    inside, own = _OWN_FOLDER.subn("", path)
+    if not path or ":" in path or inside.startswith(("$", "{", "/")):
         return None
-    clean = posixpath.normpath(unquote(path))
+    clean = posixpath.normpath(inside if own else posixpath.join(folder, path))
     if clean == ".":
         return None
     if clean.startswith(".."):
         return diagnose("LINK_ESCAPES", f"{target} leaves the skill's folder", line=line)
-    return None if clean in known else diagnose("LINK_BROKEN", f"{target} is not there", line=line)
+    if own or clean in known:
+        return None
+    return diagnose("LINK_BROKEN", f"{target} is not there", line=line)
+
+
+def _is_relative(target: str) -> bool:
+    """Return whether a link is followed from the place of its file."""
+    return not _ABSOLUTE.match(unquote(target)) and _link(target, 1, set()) is not None
 
 
 def _portability(reader: FieldReader) -> list[Diagnostic]:

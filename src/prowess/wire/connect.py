@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from prowess.runtime.harness.connect import ConnectPlan, FileChange, WrittenSettings
-from prowess.runtime.harness.doctor import DoctorLevel, Examination
+from prowess.runtime.harness.doctor import NAMES, DoctorLevel, Examination, HarnessHealth
 from prowess.skills.text import clean
 from prowess.wire.skills import Json
 
@@ -30,6 +30,25 @@ def connection(
         "changed": plan.needed,
         "files": [_file(file, differences.get(file.path, ()), kept) for file in plan.files],
         "notes": [clean(note) for note in plan.notes],
+    }
+
+
+def harness_health(value: HarnessHealth) -> Json:
+    """Show how one harness is connected."""
+    calls = value.calls
+    return {
+        "harness": value.harness.value,
+        "title": NAMES[value.harness],
+        "installed": value.version is not None,
+        "version": clean(value.version or "") or None,
+        "connected": [scope.value for scope in value.scopes],
+        "problems": [f"{clean(path)}: {clean(text)}" for path, text in value.unreadable.items()],
+        "calls": len(calls),
+        "failed": sum(bool(call.problem) for call in calls),
+        "lastCallAt": calls[-1].at_ms if calls else None,
+        "latencyMs": value.latency_ms,
+        "hintRate": value.hint_rate,
+        "command": f"prowess connect {value.harness.value}",
     }
 
 

@@ -55,7 +55,7 @@ def built(
 def drafts(value: "Drafts") -> Json:
     """Show the drafts of a workspace."""
     return {
-        "drafts": [_known(one) for one in value.known],
+        "drafts": [_show_known(one) for one in value.known],
         "problems": [clean(problem) for problem in value.problems],
     }
 
@@ -76,8 +76,8 @@ def cleaned(value: "Cleaned") -> Json:
     """Show what a clean-up removed."""
     return {
         "dryRun": value.dry_run,
-        "removed": [_removed(one) for one in value.drafts],
-        "scripts": [_removed(one) for one in value.scripts],
+        "removed": [_show_removed(one) for one in value.drafts],
+        "scripts": [_show_removed(one) for one in value.scripts],
     }
 
 
@@ -122,7 +122,7 @@ def _outcome(value: "DraftOutcome") -> Json:
     }
 
 
-def _known(value: "KnownDraft") -> Json:
+def _show_known(value: "KnownDraft") -> Json:
     return {
         "id": clean(value.id),
         "path": clean(value.path),
@@ -162,7 +162,7 @@ def _lesson(value: "ExperienceLesson") -> Json:
     }
 
 
-def _removed(value: "RemovedDraft") -> Json:
+def _show_removed(value: "RemovedDraft") -> Json:
     return {
         "id": clean(value.id),
         "path": clean(value.path),
@@ -190,7 +190,7 @@ def report(value: "SessionsReport") -> Json:
         "since": moment(value.since_ms),
         "sessions": [_session(one) for one in value.sessions],
         "skills": [_numbers(one) for one in value.skills],
-        "missed": [_missed(one) for one in value.missed],
+        "missed": [_show_missed(one) for one in value.missed],
         "skipped": dict(value.skipped),
         "problems": [clean(problem) for problem in value.problems],
         "notes": [clean(note) for note in value.notes],
@@ -279,7 +279,7 @@ def _numbers(value: "SkillNumbers") -> dict[str, object]:
     }
 
 
-def _missed(value: "Missed") -> dict[str, object]:
+def _show_missed(value: "Missed") -> dict[str, object]:
     proof = value.proof
     return {
         "kind": value.kind.value,

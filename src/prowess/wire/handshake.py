@@ -15,10 +15,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-    Ed25519PrivateKey,
-    Ed25519PublicKey,
-)
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -172,24 +169,31 @@ class DeviceIdentity:
 
 def find_device_problem(
     claim: DeviceClaim, *, token: str, nonce: str, now_ms: int, local: bool
-) -> str | None:
-    """Return why a device is not believed, or None; no answer repeats what was signed."""
+) -> tuple[str, str] | None:
+    """Return why a device is not believed, for programs and for people, or None.
+
+    No answer repeats what was signed.
+    """
     key = _decode(claim.public_key, _KEY_BYTES)
     if key is None:
-        return "device.publicKey must be a raw ed25519 key of 32 bytes in base64"
+        problem = "device.publicKey must be a raw ed25519 key of 32 bytes in base64"
+        return "DEVICE_AUTH_PUBLIC_KEY_INVALID", problem
     # As bytes: letters beyond ASCII cannot be compared as text.
     said = claim.id.lower().encode("utf-8", "surrogatepass")
     if not hmac.compare_digest(hashlib.sha256(key).hexdigest().encode("ascii"), said):
-        return "device.id does not belong to device.publicKey"
+        return "DEVICE_AUTH_DEVICE_ID_MISMATCH", "device.id does not belong to device.publicKey"
     if abs(now_ms - claim.signed_at) > _MOST_SKEW_MS:
-        return "device.signedAt is more than 10 minutes off: check the clocks and sign again"
+        problem = "device.signedAt is more than 10 minutes off: check the clocks and sign again"
+        return "DEVICE_AUTH_SIGNATURE_EXPIRED", problem
     # From this machine a device may sign before the challenge has reached it.
     if not (claim.nonce or local) or claim.nonce not in {"", nonce}:
-        return "device.nonce must be the one of this connection's connect.challenge"
+        kind = f"DEVICE_AUTH_NONCE_{'MISMATCH' if claim.nonce else 'REQUIRED'}"
+        return kind, "device.nonce must be the one of this connection's connect.challenge"
     signature = _decode(claim.signature, _SIGNATURE_BYTES)
     texts = signed_texts(claim, token)
     if signature is None or not any(_is_signed(key, text, signature) for text in texts):
-        return "device.signature does not fit: sign the nonce of connect.challenge again"
+        problem = "device.signature does not fit: sign the nonce of connect.challenge again"
+        return "DEVICE_AUTH_SIGNATURE_INVALID", problem
     return None
 
 
@@ -207,10 +211,7 @@ def signed_texts(claim: DeviceClaim, token: str) -> tuple[str, ...]:
     if not claim.nonce:
         return ("|".join(("v1", *base)),)
     machine = (_lower(claim.platform), _lower(claim.family))
-    return (
-        "|".join(("v3", *base, claim.nonce, *machine)),
-        "|".join(("v2", *base, claim.nonce)),
-    )
+    return ("|".join(("v3", *base, claim.nonce, *machine)), "|".join(("v2", *base, claim.nonce)))
 
 
 def _is_signed(key: bytes, text: str, signature: bytes) -> bool:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from prowess.runtime.sync_plan import SyncAction, SyncStep
+from prowess.runtime.sharing.sync_plan import SyncAction, SyncStep
 from prowess.skills.commands import SkillCommand
 from prowess.skills.invocation import Invoked, References
-from prowess.skills.text import clean
+from prowess.skills.text import clean, cut_listed
 from prowess.wire.skills import Json
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from prowess.runtime.run import Run, RunEnvironment
 
     # It brings the scanner along, which most commands never need.
-    from prowess.runtime.sync import SyncReport
+    from prowess.runtime.sharing.sync import SyncReport
 
 
 def slash_command(command: SkillCommand) -> Json:
@@ -23,7 +23,7 @@ def slash_command(command: SkillCommand) -> Json:
     return {
         "name": command.name,
         "skillName": clean(command.skill_name),
-        "description": clean(command.description),
+        "description": cut_listed(command.description),
         "argumentHint": clean(command.argument_hint) or None,
         "dispatch": None
         if dispatch is None

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from prowess.runtime.scan import Scanned, worst
 from prowess.safety.model import Finding, LedgerEntry, Profile, Rule, ScanReport
 from prowess.safety.paths import shown
-from prowess.safety.rules.levels import SCANNER, Acceptance
-from prowess.safety.rules.table import read_examples
+from prowess.safety.rules.table import Acceptance, read_examples, read_version
 from prowess.wire.skills import Json
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ def scans(found: Sequence[Scanned]) -> Json:
                 "path": visible(one.target.path),
                 "name": visible(one.target.name),
                 "profile": one.profile.value,
+                "notLoaded": visible(one.target.not_loaded) or None,
                 **report(one.report),
             }
             for one in found
@@ -129,7 +129,7 @@ def acceptance(value: Acceptance) -> Json:
         "reason": value.reason,
         "acceptedAt": value.accepted_at,
         # Whether the content is still the same is known when the skill is scanned again.
-        "lapsed": value.scanner != SCANNER,
+        "lapsed": value.scanner != read_version(),
     }
 
 

@@ -2,7 +2,10 @@
 
 from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
 from prowess.runtime.harness.export import ExportReport
+from prowess.runtime.sharing.service import Arrival, OutdatedSkill, VerifiedSkill
+from prowess.runtime.sharing.update import FrozenStep, PreparedUpdate
 from prowess.safety.model import Finding
+from prowess.sharing.policy import PolicyDecision, PolicyReason
 from prowess.skills.harness.listings import Fate, Fix, ListedSkill
 from prowess.skills.harness.portable import HarnessNote
 from prowess.skills.harness.rules import Reader, read_rules
@@ -129,3 +132,120 @@ def _fix(value: Fix, harness: HarnessBudget) -> Json:
         "raiseTo": value.raise_to,
         "howToRaise": harness.how_to_raise or None,
     }
+
+
+def arrival(value: Arrival, outcome: str) -> Json:
+    """Show a skill that was fetched and judged, and what became of it."""
+    entry = value.entry
+    return {
+        "name": clean(value.name),
+        "outcome": outcome,
+        "refusal": clean(value.refusal) or None,
+        "source": clean(entry.source),
+        "url": clean(entry.url),
+        "path": clean(entry.path),
+        "ref": clean(entry.ref),
+        "resolved": clean(entry.resolved),
+        "version": clean(entry.version) or None,
+        "pinned": entry.pinned,
+        "contentDigest": entry.digest,
+        "files": [clean(path) for path in sorted(entry.files)],
+        "signer": clean(entry.signer) or None,
+        "issuer": clean(entry.issuer) or None,
+        "notice": clean(value.notice) or None,
+        "verdict": value.report.verdict.value,
+        "findings": [{**_finding(one), "level": one.level.value} for one in value.findings],
+        "policy": policy_decision(value.decision),
+    }
+
+
+def policy_decision(value: PolicyDecision) -> Json:
+    """Show what the policies say of a skill, and where."""
+    return {"effect": value.effect.word, "reasons": [policy_reason(one) for one in value.reasons]}
+
+
+def policy_reason(value: PolicyReason) -> Json:
+    """Show one rule that is met."""
+    return {
+        "level": value.level,
+        "file": clean(value.path),
+        "line": value.line,
+        "rule": value.rule,
+        "text": clean(value.text),
+        "effect": value.effect.word,
+        "waivedUntil": value.waived_until or None,
+    }
+
+
+def verified_skill(value: VerifiedSkill) -> Json:
+    """Show how a skill stands to its lock."""
+    drift = value.drift
+    return {
+        "name": clean(value.name),
+        "folder": clean(value.folder),
+        "ok": value.is_right,
+        "problem": clean(value.problem) or None,
+        "changed": [clean(path) for path in drift.changed],
+        "added": [clean(path) for path in drift.added],
+        "removed": [clean(path) for path in drift.removed],
+        "renamed": [{"from": clean(old), "to": clean(new)} for old, new in drift.renamed],
+    }
+
+
+def outdated_skill(value: OutdatedSkill) -> Json:
+    """Show whether a source has something newer."""
+    return {
+        "name": clean(value.name),
+        "source": clean(value.source),
+        "locked": clean(value.locked),
+        "newest": clean(value.newest) or None,
+        "pinned": value.pinned,
+        "outdated": value.is_outdated,
+        "problem": clean(value.problem) or None,
+    }
+
+
+def prepared_update(value: PreparedUpdate, outcome: str) -> Json:
+    """Show what an update does, or would do."""
+    new = None if value.arrival is None else value.arrival.entry
+    return {
+        "name": clean(value.name),
+        "outcome": outcome,
+        "problem": clean(value.problem or (value.arrival.refusal if value.arrival else "")) or None,
+        "from": clean(value.old.resolved),
+        "to": clean((new or value.old).resolved),
+        "fromVersion": clean(value.old.version) or None,
+        "toVersion": clean((new or value.old).version) or None,
+        "signer": clean((new or value.old).signer) or None,
+        "issuer": clean((new or value.old).issuer) or None,
+        "freshness": {
+            "approved": clean(str(value.old.approval.get("when") or "")) or None,
+            "made": clean(value.made) or None,
+        },
+        "edits": [clean(line) for line in value.edits.lines],
+        "conflicts": [
+            {
+                "path": clean(one.path),
+                "problem": one.problem,
+                "lines": [
+                    {
+                        "local": list(map(clean, met.local)),
+                        "upstream": list(map(clean, met.upstream)),
+                    }
+                    for met in one.lines
+                ],
+            }
+            for one in value.conflicts
+        ],
+        "difference": clean(value.difference),
+        "scan": {
+            "verdict": None if value.arrival is None else value.arrival.report.verdict.value,
+            "new": [_finding(one) for one in value.new_findings],
+            "gone": [_finding(one) for one in value.gone_findings],
+        },
+    }
+
+
+def frozen_step(value: FrozenStep) -> Json:
+    """Show what became of one folder."""
+    return {"name": clean(value.name), "action": value.action, "detail": clean(value.detail)}

@@ -5,23 +5,34 @@ hold none and config checks have no values.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from prowess.runtime.ports import StoredSnapshot
 from prowess.runtime.service import SkillStatus, StatusReport
 from prowess.settings import SettingProblem
 from prowess.skills.catalog import Shadowed
+from prowess.skills.eligibility import ScannerBlock
 from prowess.skills.metadata import InstallOption
 from prowess.skills.model import Diagnostic, Requirements, Skill, Tier
 from prowess.skills.prompt import PromptBlock
 from prowess.skills.snapshot import Snapshot, SnapshotSkill
-from prowess.skills.text import clean
+from prowess.skills.text import clean, cut_listed
 
+# Lists of the terminal load neither.
 if TYPE_CHECKING:
+    from prowess.runtime.library import LibraryEntry
     from prowess.skills.explanation import Explanation, ExplanationStep
 
 Json = dict[str, Any]
+
+
+# Whatever JSON holds.
+def leave_out_nulls(value: Any) -> Any:  # noqa: ANN401
+    """Leave out what is not there, at every depth, for clients that know absent and not null."""
+    if isinstance(value, dict):
+        return {key: leave_out_nulls(part) for key, part in value.items() if part is not None}
+    return [leave_out_nulls(part) for part in value] if isinstance(value, list) else value
 
 
 def requirements(value: Requirements) -> Json:
@@ -60,7 +71,7 @@ def skill_status(status: SkillStatus) -> Json:
     skill, verdict = status.skill, status.verdict
     return {
         "name": clean(skill.name),
-        "description": clean(skill.description),
+        "description": cut_listed(skill.description),
         "source": skill.source.tier.source_id,
         "sourceLabel": skill.source.label or None,
         "sourceScope": SCOPES[skill.source.tier],
@@ -77,6 +88,8 @@ def skill_status(status: SkillStatus) -> Json:
         "disabled": verdict.disabled,
         "blockedByAllowlist": verdict.blocked_by_allowlist,
         "blockedByMetadata": verdict.blocked_by_metadata,
+        "blockedByScanner": verdict.blocked is not None,
+        "scannerBlock": None if verdict.blocked is None else scanner_block(skill, verdict.blocked),
         "blockedByAgentFilter": status.matched is None,
         "matchedBy": None if status.matched is None else status.matched.value,
         "platformIncompatible": verdict.platform_incompatible,
@@ -91,12 +104,67 @@ def skill_status(status: SkillStatus) -> Json:
     }
 
 
+def scanner_block(skill: Skill, block: ScannerBlock) -> Json:
+    """Show why the scanner keeps a skill from use, and what a person can do about it."""
+    return {
+        "pending": block.is_pending,
+        "findings": [
+            {
+                "ruleId": finding.rule_id,
+                "file": clean(finding.file),
+                "line": finding.line,
+                "message": clean(finding.message),
+                "evidenceHash": finding.evidence_hash,
+            }
+            for finding in block.findings
+        ],
+        "reason": clean(block.reason),
+        "fix": clean(block.find_way_out(skill.name)),
+    }
+
+
+_VERDICTS_SCHEMA = "openclaw.skills.security-verdicts.v1"
+
+
+def security_verdicts(report: StatusReport) -> Json:
+    """Show what the scanner says of each skill, in the shape of clients that ask a registry."""
+    return {
+        "schema": _VERDICTS_SCHEMA,
+        "agentId": report.agent_id,
+        "items": [_security_verdict(row.skill, row.verdict.blocked) for row in report.skills],
+    }
+
+
+def _security_verdict(skill: Skill, block: ScannerBlock | None) -> Json:
+    passes, is_pending = block is None, block is not None and block.is_pending
+    return {
+        "registry": "local",
+        "ok": True,
+        "decision": "pass" if passes else "pending" if is_pending else "block",
+        "reasons": [] if block is None else [clean(block.reason)],
+        "requestedSlug": clean(skill.name),
+        # A skill without a version is the one that is here.
+        "requestedVersion": clean(skill.version) or "local",
+        "slug": clean(skill.name),
+        "version": clean(skill.version) or None,
+        "displayName": clean(skill.title or skill.name),
+        "skillKey": clean(skill.key),
+        "source": skill.source.tier.source_id,
+        "securityStatus": "clean" if passes else "pending" if is_pending else "blocked",
+        "securityPassed": passes,
+        "scannerBlock": None if block is None else scanner_block(skill, block),
+    }
+
+
 def skill_detail(status: SkillStatus, resources: Sequence[str], sections: Sequence[Json]) -> Json:
     """Show all there is to know about one skill."""
     skill = status.skill
     triggers = skill.metadata.triggers
     return {
         **skill_status(status),
+        "description": clean(skill.description),
+        "version": clean(skill.version) or None,
+        "displayName": clean(skill.title) or None,
         "whenToUse": clean(skill.when_to_use) or None,
         "globs": list(skill.globs),
         "tags": list(skill.tags),
@@ -166,6 +234,106 @@ def status_report(report: StatusReport, shown: Iterable[SkillStatus]) -> Json:
     }
 
 
+def status_rows(
+    report: StatusReport,
+    block: PromptBlock,
+    unread: "Iterable[LibraryEntry]",
+    programs: Iterable[str],
+) -> Json:
+    """Show where every skill stands, in few bytes: what many share is said once.
+
+    A row is a name, the number of its shape and, where it has another, its key. What is its own,
+    such as its description, is for those to ask for who show it. `programs` are those that install
+    others and are there.
+    """
+    shapes = _Shapes()
+    dropped = {skill.path for skill in block.dropped}
+    rows: list[list[str | int]] = []
+    for status in report.skills:
+        skill = status.skill
+        row: list[str | int] = [clean(skill.name), shapes.find(status, skill.path in dropped)]
+        rows.append(row if skill.key == skill.name else [*row, clean(skill.key)])
+    rows += [[clean(entry.name), shapes.find_unread(entry)] for entry in unread]
+    return {
+        **{name: value for name, value in report_head(report).items() if name != _LONG},
+        "shapes": shapes.shown,
+        "rows": rows,
+        "installers": sorted(programs),
+        "configProblems": [setting_problem(problem) for problem in report.problems],
+    }
+
+
+# Who wants the list finds it in the config.
+_LONG = "agentSkillFilter"
+
+
+class _Shapes:
+    """What skills have in common, each only once."""
+
+    def __init__(self) -> None:
+        self.shown: list[Json] = []
+        self._known: dict[object, int] = {}
+
+    # Called for each of thousands: by a key that is quick to make.
+    def find(self, status: SkillStatus, is_cut: object) -> int:
+        """Return the number of what a skill shares with others."""
+        skill, verdict = status.skill, status.verdict
+        key = (
+            (skill.source.tier, skill.source.label, skill.bundled),
+            (skill.metadata.always, skill.is_draft, status.matched, skill.invocation, is_cut),
+            (verdict.disabled, verdict.blocked_by_allowlist, verdict.blocked_by_metadata),
+            None if verdict.blocked is None else verdict.blocked.is_pending,
+            verdict.missing,
+        )
+        return self._number(key, lambda: {**_shape(status), "cutFromPrompt": is_cut})
+
+    def find_unread(self, entry: "LibraryEntry") -> int:
+        """Return the number of what a file that is no skill shares with others."""
+        problem = entry.diagnostics[0] if entry.diagnostics else None
+        return self._number((entry.standing, problem), lambda: _unread_shape(entry))
+
+    def _number(self, key: object, shape: Callable[[], Json]) -> int:
+        if key not in self._known:
+            self._known[key] = len(self.shown)
+            self.shown.append({name: value for name, value in shape().items() if value})
+        return self._known[key]
+
+
+def _shape(status: SkillStatus) -> Json:
+    skill, verdict = status.skill, status.verdict
+    missing = requirements(verdict.missing).items()
+    return {
+        "source": skill.source.tier.source_id,
+        "sourceLabel": skill.source.label,
+        "sourceScope": SCOPES[skill.source.tier],
+        "bundled": skill.bundled,
+        "always": skill.metadata.always,
+        "eligible": verdict.eligible,
+        "disabled": verdict.disabled,
+        "blockedByAllowlist": verdict.blocked_by_allowlist,
+        "blockedByMetadata": verdict.blocked_by_metadata,
+        "blockedByScanner": verdict.blocked is not None,
+        "scanPending": verdict.blocked is not None and verdict.blocked.is_pending,
+        "blockedByAgentFilter": status.matched is None,
+        "platformIncompatible": verdict.platform_incompatible,
+        "draft": skill.is_draft,
+        "modelVisible": status.model_visible,
+        "userInvocable": skill.invocation.user,
+        "missing": {kind: names for kind, names in missing if names},
+    }
+
+
+def _unread_shape(entry: "LibraryEntry") -> Json:
+    problem = entry.diagnostics[0] if entry.diagnostics else None
+    return {
+        "unread": entry.standing.value,
+        "filePath": clean(entry.path if problem is None else problem.path),
+        "reason": "" if problem is None else clean(problem.message),
+        "line": None if problem is None else problem.line,
+        "fix": "" if problem is None else problem.fix,
+    }
+
+
 def check_report(report: StatusReport, block: PromptBlock) -> Json:
     """Show the summary of a report: how many, and which, stand where."""
     groups = check_groups(report)
@@ -214,6 +382,11 @@ def check_groups(report: StatusReport) -> dict[str, list[Any]]:
             if r.verdict.missing
         ],
         "unreadableMetadata": _names(r for r in plain if r.verdict.blocked_by_metadata),
+        "blockedByScanner": [
+            {"name": clean(r.skill.name), **scanner_block(r.skill, block)}
+            for r in rows
+            if (block := r.verdict.blocked) is not None
+        ],
     }
 
 
@@ -268,14 +441,14 @@ def snapshot(value: Snapshot) -> Json:
         "prompt": value.prompt,
         "skills": _snapshot_skills(value.skills),
         "skillFilter": None if value.skill_filter is None else list(value.skill_filter),
-        "resolvedSkills": [_resolved(skill) for skill in value.resolved],
+        "resolvedSkills": [_show_resolved(skill) for skill in value.resolved],
     }
 
 
-def _resolved(skill: Skill) -> Json:
+def _show_resolved(skill: Skill) -> Json:
     return {
         "name": clean(skill.name),
-        "description": clean(skill.description),
+        "description": cut_listed(skill.description),
         "filePath": clean(skill.path),
         "baseDir": clean(skill.folder),
         "source": skill.source.tier.source_id,

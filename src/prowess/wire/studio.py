@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 
 from prowess.evaluation.metrics import Outcome
 from prowess.evaluation.routing import RoutingTest, TestRun
+from prowess.routing.dense import find_near, project
+from prowess.routing.index import SkillIndex
 from prowess.runtime.library import (
     MOST_FILE_BYTES,
     FileStanding,
@@ -15,7 +17,7 @@ from prowess.runtime.library import (
 )
 from prowess.runtime.usage import Activity, Sums, Use
 from prowess.skills.model import RootKind, Source, Tier
-from prowess.skills.text import clean
+from prowess.skills.text import clean, cut_listed
 from prowess.wire.skills import SCOPES, Json, diagnostic
 from prowess.workshop.proposal import EventKind, Proposal, ProposalEvent
 
@@ -34,11 +36,19 @@ _KINDS = {RootKind.SKILLS: "", RootKind.COMMANDS: ", commands", RootKind.RULES: 
 _CHANGES = frozenset((EventKind.APPLIED, EventKind.ROLLED_BACK))
 
 
-def library(value: Library) -> Json:
-    """Show every source, the one that wins first."""
+def library(value: Library, *, brief: bool = False) -> Json:
+    """Show every source, the one that wins first.
+
+    Briefly, a skill that counts and of which there is nothing to remark is its name alone, and its
+    path only where that is not the usual one: thousands of them are a few bytes each.
+    """
+    entry = _brief_entry if brief else lambda one, _root: _entry(one)
     return {
         "agentId": value.agent_id,
-        "sources": [_source(one, rank) for rank, one in enumerate(value.sources, start=1)],
+        "sources": [
+            {**_source(one, rank), "skills": [entry(each, one.source.root) for each in one.entries]}
+            for rank, one in enumerate(value.sources, start=1)
+        ],
         "diagnostics": [diagnostic(problem) for problem in value.diagnostics],
     }
 
@@ -61,7 +71,6 @@ def _source(value: LibrarySource, rank: int) -> Json:
         "linked": source.leads_away,
         "removable": source.tier.is_removable,
         "counts": {standing.value: number for standing, number in counts.items()},
-        "skills": [_entry(entry) for entry in value.entries],
         "diagnostics": [diagnostic(problem) for problem in value.diagnostics],
     }
 
@@ -71,13 +80,20 @@ def _label(source: Source) -> str:
     return f"{clean(source.label)}: {words.lower()}" if source.label else words
 
 
+def _brief_entry(value: LibraryEntry, root: str) -> Json | str | list[str]:
+    if value.standing is not FileStanding.ACTIVE or value.diagnostics:
+        return _entry(value)
+    name, path = clean(value.name), clean(value.path)
+    return name if path == f"{clean(root)}/{name}/SKILL.md" else [name, path]
+
+
 def _entry(value: LibraryEntry) -> Json:
     winner = value.winner
     return {
         "name": clean(value.name),
         "state": value.standing.value,
         "path": clean(value.path),
-        "description": clean(value.description) or None,
+        "description": cut_listed(value.description) or None,
         "winner": None
         if winner is None
         else {
@@ -157,12 +173,38 @@ def activity(value: Activity) -> Json:
         "agents": [
             {"agentId": clean(agent), **_sums(sums)} for agent, sums in value.agents.items()
         ],
+        "neverUsedTotal": value.never_used_total,
         "neverUsed": [clean(name) for name in value.never_used],
     }
 
 
 def _sums(value: Sums) -> Json:
     return {**{use.value: value.uses[use] for use in Use}, "none": value.unmatched}
+
+
+# From here on two skills are hard to tell apart by what they say; so many pairs are shown.
+_NEAR, _MOST_PAIRS = 0.82, 200
+
+
+def skill_map(agent_id: str, index: SkillIndex, problem: str) -> Json:
+    """Show where skills stand on a plane by what they mean, and which lie close together."""
+    if index.dense is None:
+        # With nothing in its way, what skills mean is being read at this moment.
+        pending = not problem and len(index.skills) > 0
+        head = {"agentId": agent_id, "problem": problem, "pending": pending}
+        return {**head, "points": [], "near": [], "nearTotal": 0}
+    vectors = index.dense.whole
+    near = find_near(vectors, _NEAR, _MOST_PAIRS)
+    names = [clean(skill.name) for skill in index.skills]
+    flat = [[round(float(x), 3), round(float(y), 3)] for x, y in project(vectors)]
+    return {
+        "agentId": agent_id,
+        "problem": problem,
+        "pending": False,
+        "points": [[name, *place] for name, place in zip(names, flat, strict=True)],
+        "near": [[names[one], names[other], round(score, 3)] for one, other, score in near.pairs],
+        "nearTotal": near.total,
+    }
 
 
 def routing_test(value: RoutingTest) -> Json:

@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from prowess.runtime.workshop.apply import Outlook
 from prowess.runtime.workshop.drafts import Wording, wording_of
-from prowess.runtime.workshop.proposals import Outlook
 from prowess.safety.model import Finding, Level, content_hash
-from prowess.skills.text import clean
-from prowess.wire.skills import Json
+from prowess.skills.model import Skill, Tier
+from prowess.skills.text import clean, cut_listed
+from prowess.wire.skills import Json, leave_out_nulls
 from prowess.workshop.proposal import (
     Actor,
     EventKind,
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
     from prowess.workshop.edit import Edit
 
 
-def proposal(value: "Proposal") -> Json:
-    """Show a proposal for a skill; what does not apply to it is left out."""
+def proposal(value: "Proposal", proof: str = "") -> Json:
+    """Show a proposal for a skill; what does not apply to it is left out.
+
+    `proof` says what was shown of the skill as it is now, where anything was.
+    """
     shown: Json = {
         "id": value.id,
         "createdAt": _moment(value.created_at),
@@ -55,8 +59,17 @@ def proposal(value: "Proposal") -> Json:
             for one in value.evidence
         ],
         "similar": [{"skillName": one.skill, "score": one.score} for one in value.similar],
+        "proof": proof,
     }
-    optional = ("agentId", "sessionId", "goal", "scanFindings", "quarantineReason", "similar")
+    optional = (
+        "agentId",
+        "sessionId",
+        "goal",
+        "scanFindings",
+        "quarantineReason",
+        "similar",
+        "proof",
+    )
     return {key: part for key, part in shown.items() if part or key not in optional}
 
 
@@ -126,7 +139,7 @@ def workshop_answer(value: "Answer") -> Json:
         return {"status": "written", "filePath": clean(value.file_path)}
     if value.kind == "history":
         return proposal_history(value)
-    return _decided(value)
+    return _show_decided(value)
 
 
 def proposal_history(value: "History") -> Json:
@@ -148,7 +161,7 @@ def proposal_history(value: "History") -> Json:
     }
 
 
-def _decided(value: "Decided") -> Json:
+def _show_decided(value: "Decided") -> Json:
     status = "rolled_back" if value.rolled_back else value.proposal.state.value
     shown: Json = {"status": status, "proposal": proposal(value.proposal)}
     return {**shown, "skillPath": clean(value.skill_path)} if value.skill_path else shown
@@ -167,6 +180,7 @@ def workshop_status(seen: "Situation", explained: "Iterable[Explained]" = ()) ->
         "enabled": settings.active,
         "settings": {
             "autoCapture": settings.auto_capture,
+            "askAgent": settings.ask_agent,
             "approvalPolicy": settings.approval_policy.value,
             "reviewMode": settings.review_mode.value,
             "reviewInterval": settings.review_interval,
@@ -181,6 +195,8 @@ def workshop_status(seen: "Situation", explained: "Iterable[Explained]" = ()) ->
             "failures": counters.failures,
         },
     }
+    if seen.no_reviewer:
+        shown["noReviewer"] = seen.no_reviewer
     if counters.last_review_at:
         shown["lastReviewAt"] = _moment(counters.last_review_at)
     answers = [
@@ -203,15 +219,22 @@ _AUTHORS = {ProposalSource.CLI: "cli", ProposalSource.STUDIO: "gateway"}
 _BY_ITSELF = frozenset((EventKind.STALE, EventKind.PRUNED, EventKind.INTERRUPTED))
 
 
-def manifest(proposals: Iterable[Proposal], installed: Iterable[str]) -> Json:
-    """Show what waits and what was decided, newest first."""
+def manifest(proposals: Iterable[Proposal], installed: Iterable[Skill]) -> Json:
+    """Show what waits and what was decided, newest first, and the skills that can be changed."""
     rows = list(proposals)
     newest = max((one.updated_at for one in rows), default=0.0)
     return {
         "schema": _MANIFEST,
-        "updatedAt": _moment_workshop(newest),
+        "updatedAt": _moment(newest),
         "proposals": [_entry(one) for one in rows],
-        "installedSkills": [clean(name) for name in installed],
+        "installedSkills": [
+            {
+                "name": clean(skill.name),
+                "skillKey": clean(skill.key),
+                "description": cut_listed(skill.description),
+            }
+            for skill in installed
+        ],
     }
 
 
@@ -224,11 +247,39 @@ def _entry(value: Proposal) -> Json:
         "description": clean(_description(value)),
         "skillName": value.skill,
         "skillKey": value.skill,
-        "createdAt": _moment_workshop(value.created_at),
-        "updatedAt": _moment_workshop(value.updated_at),
+        "createdAt": _moment(value.created_at),
+        "updatedAt": _moment(value.updated_at),
         "scanState": _scan_state(value),
         "revisionHash": value.revision,
         "source": value.source.value,
+    }
+
+
+_LONGEST_QUOTE = 200
+
+
+def inbox_row(value: Proposal, *, is_late: bool, proof: str = "") -> Json:
+    """Show a proposal as a row: what changes, by how much, whose words, and what was found."""
+    change = _change(value)
+    files = change.get("supportFiles", ())
+    added = change.get("newText") or change.get("body") or ""
+    texts = [added, *(one["body"] or "" for one in files)]
+    return {
+        **_entry(value),
+        "change": {
+            "kind": change["kind"],
+            "section": change.get("section"),
+            "words": next((line for line in added.splitlines() if line.strip()), "")[
+                :_LONGEST_QUOTE
+            ],
+            "files": [one["relativePath"] for one in files],
+        },
+        "added": sum(len(text.splitlines()) for text in texts),
+        "removed": len(change.get("oldText", "").splitlines()),
+        "quote": clean(value.evidence[0].quote)[:_LONGEST_QUOTE] if value.evidence else None,
+        "findings": len(value.findings),
+        "late": is_late,
+        "proof": proof or None,
     }
 
 
@@ -238,7 +289,7 @@ def record(value: Proposal, version: int = 1) -> Json:
         **_entry(value),
         "schema": _RECORD,
         "createdBy": _AUTHORS.get(value.source, "skill-workshop"),
-        "proposedVersion": version,
+        "proposedVersion": f"v{version}",
         "draftFile": "PROPOSAL.md",
         "draftHash": value.revision,
         "reason": clean(value.reason),
@@ -247,31 +298,39 @@ def record(value: Proposal, version: int = 1) -> Json:
             for path, body in value.change.files.items()
             if path != _SKILL_FILE and body is not None
         ],
-        "target": {
-            "skillName": value.skill,
-            "skillKey": value.skill,
-            "skillDir": clean(f"{value.workspace}/skills/{value.skill}"),
-            "skillFile": clean(f"{value.workspace}/skills/{value.skill}/{_SKILL_FILE}"),
-            "currentContentHash": value.base_hash,
-        },
+        "target": _target(value),
         "scan": _scan(value),
-        "evidence": [
+        "goal": clean(value.goal) or None,
+        "evidence": "\n".join(clean(one.quote) for one in value.evidence) or None,
+        # The same, with where each was said.
+        "quotes": [
             {"message": one.place, "role": one.role, "quote": clean(one.quote)}
             for one in value.evidence
         ],
         "similar": [{"skillName": one.skill, "score": one.score} for one in value.similar],
+        "statusReason": clean(_status_reason(value)) or None,
     }
     if value.agent_id or value.session_id:
         shown["origin"] = {
-            "agentId": clean(value.agent_id),
-            "sessionKey": clean(value.session_id),
+            "agentId": clean(value.agent_id) or None,
+            "sessionKey": clean(value.session_id) or None,
         }
     if value.state is not State.PENDING:
-        shown[f"{value.state.value}At"] = _moment_workshop(value.updated_at)
-    if value.goal:
-        shown["goal"] = clean(value.goal)
-    reason = _status_reason(value)
-    return {**shown, "statusReason": clean(reason)} if reason else shown
+        shown[f"{value.state.value}At"] = _moment(value.updated_at)
+    found: Json = leave_out_nulls(shown)
+    return found
+
+
+def _target(value: Proposal) -> Json:
+    folder = clean(f"{value.root}/{value.skill}")
+    return {
+        "skillName": value.skill,
+        "skillKey": value.skill,
+        "skillDir": folder,
+        "skillFile": f"{folder}/{_SKILL_FILE}",
+        "source": Tier.WORKSPACE.source_id,
+        "currentContentHash": None if value.base_hash == _NOTHING else value.base_hash,
+    }
 
 
 def _status_reason(value: Proposal) -> str:
@@ -284,6 +343,13 @@ def inspection(
     value: Proposal, current: Mapping[str, bytes], version: int, outlook: Outlook
 ) -> Json:
     """Show one proposal with what would be written, what is there now, and what can be done."""
+    shown: Json = leave_out_nulls(_inspection(value, current, version, outlook))
+    return shown
+
+
+def _inspection(
+    value: Proposal, current: Mapping[str, bytes], version: int, outlook: Outlook
+) -> Json:
     replaced = outlook.replaced
     # Against the skill of now, wherever the wish has a place there: what somebody else wrote
     # meanwhile would look as if the proposal took it away.
@@ -321,6 +387,31 @@ def inspection(
     }
 
 
+def evaluation(record: Json, outlook: Outlook, now: float, correlation_id: str) -> Json:
+    """Show whether a proposal could be applied now; `record` is the proposal as it is shown."""
+    scan, moment = record["scan"], _moment(now)
+    decision = "block" if scan["critical"] else "revise" if outlook.apply_problem else "pass"
+    result: Json = {
+        "summary": clean(outlook.apply_problem) or "It can be applied.",
+        "findings": [
+            {key: found[key] for key in ("ruleId", "severity", "message", "file", "line")}
+            for found in scan["findings"]
+        ],
+        "decision": decision,
+    }
+    outcome = {"pluginId": "prowess", "evaluatorId": "scanner", "status": "completed"}
+    shown: Json = {
+        "id": sha256(f"{record['id']} {record['draftHash']} {moment}".encode()).hexdigest()[:32],
+        "proposedVersion": record["proposedVersion"],
+        "revisionHash": record["revisionHash"],
+        "trigger": "manual",
+        "startedAt": moment,
+        "completedAt": moment,
+        "outcomes": [{**outcome, "result": result}],
+    }
+    return {**shown, "correlationId": clean(correlation_id)} if correlation_id else shown
+
+
 def _editable(words: Wording | None) -> Json | None:
     """Show what whoever revises a proposal may change: the words, not the file around them."""
     if words is None:
@@ -351,9 +442,9 @@ def event(value: ProposalEvent, version: int = 1, source: ProposalSource | None 
         "proposalId": value.proposal_id,
         "skillName": value.skill,
         "type": value.kind.value,
-        "proposedVersion": version,
+        "proposedVersion": f"v{version}",
         "revisionHash": value.revision,
-        "occurredAt": _moment_workshop(value.at),
+        "occurredAt": _moment(value.at),
     }
     actor = value.by.actor
     if actor is None and value.kind is EventKind.CREATED and source is not None:
@@ -382,7 +473,7 @@ def _scan(value: Proposal) -> Json:
         counts[found.level] += 1
     return {
         "state": _scan_state(value),
-        "scannedAt": _moment_workshop(value.updated_at),
+        "scannedAt": _moment(value.updated_at),
         **{level.value: count for level, count in counts.items()},
         "findings": [_finding(found) for found in value.findings],
     }
@@ -401,8 +492,3 @@ def _finding(value: Finding) -> Json:
         "message": clean(value.message),
         "evidence": clean(value.evidence),
     }
-
-
-def _moment_workshop(seconds: float) -> str:
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -18,6 +18,7 @@ from prowess.data import read_table
 from prowess.language.corrections import (
     LONGEST,
     Correction,
+    describe,
     find_correction,
     objects,
     speaks_of_using_a_skill,
@@ -191,7 +192,9 @@ _QUESTION = ("?", "\uff1f", "\u061f")
 _FORGOTTEN = re.compile(
     r"(?:you (?:forgot|missed|skipped) \w|du hast \b.{3,60} vergessen)", re.IGNORECASE
 )
-_WANTED = frozenset((Correction.SHOULD_HAVE, Correction.INSTEAD, Correction.NEXT_TIME))
+_WANTED = frozenset((Correction.SHOULD_HAVE, Correction.NEXT_TIME))
+# Cues of a sentence that forbids one thing and asks for another.
+_SAYS_WHAT = frozenset(("rather", "forbids", "orders"))
 # What is proved to be a correction may be shorter than what is only taken for one.
 _SHORTEST = 16
 
@@ -236,7 +239,9 @@ def _tells(sentence: str) -> bool:
 
 def _says_what(sentence: str) -> bool:
     """Return whether a sentence that objects also says what was wanted."""
-    return find_correction(sentence) in _WANTED or _FORGOTTEN.match(sentence) is not None
+    if find_correction(sentence) in _WANTED or _FORGOTTEN.match(sentence) is not None:
+        return True
+    return not _SAYS_WHAT.isdisjoint(describe(sentence))
 
 
 def _shortest(text: str) -> int:

@@ -10,11 +10,11 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from prowess.errors import ProposalInputError
 from prowess.safety.model import Finding
@@ -194,6 +194,16 @@ class Proposal(Record):
     lesson: str = ""
     # What was said about the last decision.
     decision: str = ""
+    # The folder of skills that it is written to, from the workspace on or from the home; empty for
+    # the workspace's own.
+    place: str = ""
+
+    @property
+    def root(self) -> str:
+        """The folder of skills that it is written to, as a person reads it."""
+        if self.place.startswith("~"):
+            return self.place
+        return f"{self.workspace}/{self.place or 'skills'}"
 
     @property
     def skill(self) -> str:
@@ -257,25 +267,6 @@ class Subject:
     skill: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """Whether a proposal is new: the id of the one that is there already, or whom it displaces."""
-
-    existing: str = ""
-    dropped: tuple[str, ...] = ()
-
-
-_AnyRecord = TypeVar("_AnyRecord", bound=Record)
-
-
-@dataclass(frozen=True, slots=True)
-class Pruned(Generic[_AnyRecord]):
-    """The records that stay, in the order given, and those that go, oldest first."""
-
-    kept: tuple[_AnyRecord, ...]
-    dropped: tuple[_AnyRecord, ...]
-
-
 # How many records of a state are kept. Each state has its own room, so that a flood of one kind
 # never pushes out another: what was quarantined stays as evidence.
 DEFAULT_CAPS: Mapping[State, int] = MappingProxyType(
@@ -288,6 +279,7 @@ DEFAULT_CAPS: Mapping[State, int] = MappingProxyType(
     }
 )
 
+_AnyRecord = TypeVar("_AnyRecord", bound=Record)
 # A payload that was found bad stays bad, even where the same one is also waiting.
 _WEIGHT = (State.QUARANTINED, State.REJECTED, State.PENDING, State.APPLIED, State.STALE)
 
@@ -336,14 +328,10 @@ def payload_hash(skill: str, edit: Edit | None, files: Mapping[str, bytes]) -> s
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
-def admission(new: Record, records: Sequence[Record], caps: Mapping[State, int]) -> Admission:
-    """Say whether `new` is there already among `records`, and else who must go for it."""
-    same = [record for record in records if _is_same(new, record)]
-    same.sort(key=_gravest_first)
-    if same:
-        return Admission(existing=same[0].id)
-    gone = prune([*records, new], caps).dropped
-    return Admission(dropped=tuple(record.id for record in gone))
+def find_known(new: Record, records: Iterable[_AnyRecord]) -> _AnyRecord | None:
+    """Return the record that `new` repeats: of several the gravest, then the newest."""
+    same = (record for record in records if _is_same(new, record))
+    return min(same, key=lambda one: (_WEIGHT.index(one.state), -one.created_at), default=None)
 
 
 def _is_same(new: Record, known: Record) -> bool:
@@ -363,39 +351,6 @@ def result_of(current: Mapping[str, bytes], change: Change) -> dict[str, bytes]:
     """Return the whole skill as it will be after the change."""
     merged: dict[str, bytes | None] = {**current, **change.files}
     return {path: data for path, data in merged.items() if data is not None}
-
-
-def duplicate_of(revision: str, records: Iterable[_AnyRecord]) -> _AnyRecord | None:
-    """Return the record of the same change in any state: the gravest state, then the newest."""
-    same = [record for record in records if record.revision == revision]
-    same.sort(key=_gravest_first)
-    return same[0] if same else None
-
-
-def _gravest_first(record: Record) -> tuple[int, float]:
-    return _WEIGHT.index(record.state), -record.created_at
-
-
-def prune(
-    records: Sequence[_AnyRecord], caps: Mapping[State, int] = DEFAULT_CAPS
-) -> Pruned[_AnyRecord]:
-    """Drop the oldest records of each state that has more than its cap; without one, none.
-
-    Those that stay for good are not counted.
-    """
-    dropped: list[_AnyRecord] = []
-    for state, cap in caps.items():
-        own = sorted((r for r in records if r.state is state and not r.for_good), key=_age)
-        dropped += own[: max(len(own) - max(cap, 0), 0)]
-    gone = {id(record) for record in dropped}
-    return Pruned(
-        tuple(record for record in records if id(record) not in gone),
-        tuple(sorted(dropped, key=_age)),
-    )
-
-
-def _age(record: Record) -> tuple[float, str]:
-    return record.created_at, record.id
 
 
 def _digest(skill: str, files: Mapping[str, bytes | None]) -> str:

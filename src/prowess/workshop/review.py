@@ -55,8 +55,8 @@ _TOPIC_CHARS = 2_000
 def transcript(lines: Sequence[tuple[str, str]]) -> str:
     """Return the end of a conversation, given as roles and texts, as lines `role: text`.
 
-    It begins at the start of a line. Of a last message whose line alone is too long, the beginning
-    is left out. A line that is set in goes on with the message above, so none can pose as one.
+    It begins at the start of a line, or with a mark where the beginning of one is left out. A line
+    that is set in goes on with the message above, so none can pose as one.
     """
     kept: list[str] = []
     room = MOST_TRANSCRIPT
@@ -67,7 +67,7 @@ def transcript(lines: Sequence[tuple[str, str]]) -> str:
         speaker = one_line(role).translate(_BRACKETS) or "other"
         message = f"{speaker}: {_set_in(shown)}"
         if len(text) > _WINDOW or len(message) > room:
-            kept.append(_end_of(speaker, shown, room, alone=not kept))
+            kept.append(_end_of(speaker, shown, room))
             break
         kept.append(message)
         room -= len(message) + 1
@@ -155,8 +155,8 @@ def _set_in(text: str) -> str:
     return text.replace("\n", "\n  ")
 
 
-def _end_of(speaker: str, text: str, room: int, *, alone: bool) -> str:
-    """Return the last whole lines of a message, or of the last line its end if it is all we have.
+def _end_of(speaker: str, text: str, room: int) -> str:
+    """Return the last whole lines of a message, or the end of the last one where none fits.
 
     What is returned says that something is missing, and fits into `room`.
     """
@@ -171,7 +171,7 @@ def _end_of(speaker: str, text: str, room: int, *, alone: bool) -> str:
     if kept:
         return head + "".join(reversed(kept))
     last = text.rpartition("\n")[2]
-    return f"{head} {last[-(room - 1) :]}" if alone and room > 1 else ""
+    return f"{head} {last[-(room - 1) :]}" if room > 1 else ""
 
 
 def _beginning(text: str) -> str:

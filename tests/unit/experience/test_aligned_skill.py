@@ -47,8 +47,8 @@ def test_five_traces_of_one_task_are_one_skill_with_the_right_parameters() -> No
     assert skill.name == "convert-csv-to-json"
     assert skill.title == "Convert CSV to JSON"
     assert skill.description == (
-        "Convert CSV to JSON with python3 and jq. Use when the user asks to do this,"
-        ' for example: "Convert CSV to JSON" or "turn CSV into a JSON file".'
+        "Convert CSV to JSON with python3 and jq. Use when the user asks for this"
+        ' in words like "Convert CSV to JSON" or "turn CSV into a JSON".'
     )
     assert section(skill.body, "Procedure") == [
         "1. Read `data/{csv_file}`.",
@@ -68,7 +68,7 @@ def test_the_page_says_when_what_is_needed_what_went_wrong_and_where_it_comes_fr
     assert "| `csv_name` | `csv_file` without folder and ending |" in body
     assert section(body, "Check")[-1].endswith("`Wrote out/{csv_name}.json.`")
     assert section(body, "Pitfalls")[0] == (
-        "- This went wrong in 1 of 5 runs: Run `pip install jq`: `Error: no`."
+        "- This went wrong in 1 of 5 runs: Run `pip install requests`: `Error: no`."
     )
     assert "csvstat" not in body
     assert any("Left out: Run `csvstat data/{csv_file}`." in one.quote for one in skill.evidence)

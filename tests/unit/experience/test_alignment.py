@@ -65,7 +65,7 @@ def test_a_failure_and_what_worked_instead_are_a_pitfall() -> None:
     seen = {one.said: one for one in found.pitfalls}
     assert orders(found) == CONVERTED
     assert seen["Error: old"].remedy == CONVERTED[1]
-    assert seen["Error: no"].text == "Run `pip install jq`."
+    assert seen["Error: no"].text == "Run `pip install requests`."
     assert seen["Error: no"].seen_in == 1
 
 
@@ -162,7 +162,7 @@ def test_an_element_that_says_what_was_asked_for_is_a_parameter() -> None:
 
     found = aligned(called("Ann"), called("Bob Ray"), called("Carl"))
 
-    assert found.steps[1].text == "Tap `{text}`."
+    assert found.steps[1].text == "Tap `{contact}`."
 
 
 def test_too_little_in_common_is_nothing() -> None:
@@ -292,9 +292,9 @@ def test_a_step_is_never_put_together_from_several_runs() -> None:
 
     step = aligned(*heap).steps[0].text
 
-    assert "`tar -xzf {text}.tgz`" in step
-    assert "`tar -czf {text}.tgz {text}`" in step
-    assert "`tar -czf {text}.tgz`" not in step
+    assert "`tar -xzf {name}.tgz`" in step
+    assert "`tar -czf {name}.tgz {name}`" in step
+    assert "`tar -czf {name}.tgz`" not in step
 
 
 def test_a_filter_behind_a_pipe_is_no_parameter_and_no_other_way() -> None:
@@ -305,7 +305,7 @@ def test_a_filter_behind_a_pipe_is_no_parameter_and_no_other_way() -> None:
 
     found = aligned(*heap)
 
-    assert [one.name for one in found.parameters] == ["text"]
+    assert [one.name for one in found.parameters] == ["name"]
     assert found.otherwise == ()
 
 

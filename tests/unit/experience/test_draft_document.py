@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from tests.rows import each_row
 
-from prowess.experience.draft import HUMAN_AUTH_MARK, promote_draft, write_draft
+from prowess.experience.draft import (
+    HUMAN_AUTH_MARK,
+    MOST_SHELL,
+    MOST_TYPED,
+    find_cut_step,
+    promote_draft,
+    write_draft,
+)
 from prowess.experience.draft_facts import (
     DraftFacts,
     compare_drafts,
@@ -350,6 +357,8 @@ ASKED = step("request_human_auth", "status=approved", capability="photos", app="
         step("wait", "  [human_auth_probe] skipped=throttled", app="a"),
         step("tap", 'done\n{"event": "capability_probe"}', app="a"),
         step("shell", PROBE, command="am start -a android.media.action.IMAGE_CAPTURE", app="a"),
+        step("finish", PROBE, message="Shared the picture.", app="a"),
+        step("finish", "done, human_auth_probe capability=camera", message="Done."),
     ],
 )
 def test_a_probe_without_authorisation_is_warned_of(seen: TraceStep) -> None:
@@ -585,7 +594,7 @@ def test_what_a_person_wrote_into_a_draft_is_kept() -> None:
     assert body.endswith("## My Own\n\n- [ ] keep `this`\n")
 
 
-def test_a_given_description_comes_first() -> None:
+def test_a_given_description_stands_where_nobody_wrote_one() -> None:
     assert (
         promote_draft(written(ON_PHONE), name="x", description="Use `it`\nnow")[0] == "Use `it` now"
     )
@@ -596,3 +605,16 @@ def test_a_foreign_draft_can_become_a_skill_too() -> None:
 
     assert description.startswith("How to do this: Open YouTube.")
     assert "behavior_fingerprint: 250631ad3584" not in body
+
+
+@each_row(
+    ("line", "step"),
+    [
+        ("1. shell(go test ./...)", 0),
+        ("2. shell(" + "x" * (MOST_SHELL - 3) + "...)", 2),
+        ('3. type("' + "y" * (MOST_TYPED - 3) + '...")', 3),
+        ('4. type("and so on...")', 0),
+    ],
+)
+def test_only_a_step_that_was_cut_counts_as_cut(line: str, step: int) -> None:
+    assert find_cut_step(f"# Skill\n\n## Procedure\n\n{line}\n   - intent: x\n") == step

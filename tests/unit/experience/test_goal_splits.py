@@ -194,7 +194,7 @@ def test_a_word_that_is_given_to_a_program_is_a_parameter() -> None:
 
     found = align(group)
     assert found is not None
-    assert found.steps[1].text == "Run `kubectl -n {text} apply -f {image}.yaml`."
+    assert found.steps[1].text == "Run `kubectl -n {name} apply -f {image}.yaml`."
 
 
 def test_what_was_looked_for_is_no_wording() -> None:

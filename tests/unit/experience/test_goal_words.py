@@ -2,19 +2,19 @@
 
 from tests.rows import each_row
 
-from prowess.experience.lessons.parameters import (
+from prowess.experience.lessons.parameters import Parameter
+from prowess.experience.lessons.wording import (
     GAP,
-    Parameter,
     make_skill_name,
     make_title,
     remove_values,
-    simplify_goal,
+    word_goals,
 )
 from prowess.skills.invocation import fill
 
 
 def phrase(goal: str, *names: str) -> str:
-    return simplify_goal(goal, [Parameter(name=name, about="") for name in names])
+    return word_goals([goal], [Parameter(name=name, about="") for name in names]).phrase
 
 
 @each_row(
@@ -30,7 +30,7 @@ def phrase(goal: str, *names: str) -> str:
             ("mail ann", "mail bob", "mail carl"),
             f"Mail the notes for {GAP} now",
         ),
-        (("Call Ann today", "Ring up Bob", "Phone Carl now"), ("", "", ""), f"Call {GAP} today"),
+        (("Call Ann today", "Ring up Bob", "Phone Carl now"), ("", "", ""), f"Call {GAP} {GAP}"),
         (("Play mozart", "Play bach", "Play verdi"), ("", "", ""), f"Play {GAP}"),
         (("Open gate g7", "Open gate x", "See to gates"), ("", "", ""), f"Open gate {GAP}"),
     ],
@@ -75,11 +75,81 @@ def test_what_follows_from_a_text_is_no_word_either() -> None:
     text = Parameter(name="text", about="")
     derived = Parameter(name="text_title", about="", derived_from="text")
 
-    assert simplify_goal("Write to {text_title}", [text, derived]) == "Write"
+    assert word_goals(["Write to {text_title}"], [text, derived]).phrase == "Write"
 
 
 def test_a_title_comes_out_of_a_call_as_it_went_in() -> None:
-    title = make_title(phrase("Explain $ARGUMENTS and $1 to me"))
+    title = make_title(phrase("Explain $ARGUMENTS and $1"))
 
-    assert fill(title, "rm -rf").text.startswith("Explain $ARGUMENTS and $1 to me\n")
-    assert make_skill_name(phrase("Explain $ARGUMENTS and $1 to me")) == "explain-arguments-and-1"
+    assert fill(title, "rm -rf").text.startswith("Explain $ARGUMENTS and $1\n")
+    assert make_skill_name(phrase("Explain $ARGUMENTS and $1")) == "explain-arguments-and-1"
+
+
+@each_row(
+    ("goals", "title"),
+    [
+        (
+            ("cut a release {version}", "release version {version}", "do the release"),
+            "Cut a release",
+        ),
+        (("Lock the … door", "lock the … door please", "lock the … door"), "Lock the door"),
+        (
+            ("csv of … signups", "export the … signups to csv", "signups in a csv"),
+            "Export the signups to csv",
+        ),
+        (
+            ("upgrade {package} to {version}", "bump {package} to version {version}"),
+            "Upgrade a package to a version",
+        ),
+        (("add a migration for the {table} table",), "Add a migration for the table"),
+        (
+            ("remove {user} from the vpn", "remove {user} from the vpn now"),
+            "Remove a user from the vpn",
+        ),
+        (
+            ("Set an alarm for …:{minute} am", "set alarm … pm", "wake me up at … am"),
+            "Set an alarm",
+        ),
+        (("i need a {name} component", "create a component {name}"), "Create a component"),
+        (("send {recipient} the notes please", "mail the notes to {recipient}"), "Send the notes"),
+    ],
+)
+def test_a_goal_is_called_by_what_its_runs_share(goals: tuple[str, ...], title: str) -> None:
+    names = ("version", "package", "table", "user", "minute", "name", "recipient")
+
+    assert (
+        make_title(word_goals(goals, [Parameter(name=one, about="") for one in names]).phrase)
+        == title
+    )
+
+
+def test_how_people_asked_is_told_with_gaps_for_values_and_without_what_one_added() -> None:
+    goals = ("unlock the … door", "unlock the … door please", "unlock the … door for the plumber")
+
+    assert word_goals(goals, []).asked == ("unlock the … door",)
+
+
+def test_words_between_the_same_neighbours_are_values() -> None:
+    goals = ("lock the front door", "can you lock the back door", "lock the garage door please")
+
+    assert remove_values(goals, ["", "", ""])[1] == f"can you lock the {GAP} door"
+
+
+def test_a_day_or_a_month_belongs_to_one_run() -> None:
+    assert remove_values(("export march", "send the april list"), ["", ""])[0] == f"export {GAP}"
+
+
+@each_row(
+    ("title", "name"),
+    [
+        ("Выкати образ на стенд", "vykati-obraz-na-stend"),
+        ("Create a component", "create-component"),
+        ("Straße sperren", "strasse-sperren"),
+    ],
+)
+def test_a_name_is_spelt_in_latin_letters(title: str, name: str) -> None:
+    assert make_skill_name(title) == name
+
+
+def test_a_name_that_cannot_be_spelt_says_what_it_is_done_with() -> None:
+    assert make_skill_name("部署镜像", "docker-ssh").startswith("docker-ssh-")

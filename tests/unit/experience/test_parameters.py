@@ -226,7 +226,7 @@ def test_names_come_from_where_a_value_stands(fields: VaryingField, name: str) -
         (("~/a/x1.csv", "~/b/c/y1.csv", "~/z1.csv"), "cat ~/{csv_file}"),
         (("~/a/", "~/b/c/", "~/d/"), "cat ~/{folder}/"),
         (("https://a.org/x", "https://b.org/y", "https://c.org/z"), "cat {url}"),
-        (("https://a.org/x1", "https://a.org/y1", "https://a.org/z1"), "cat https://a.org/{text}"),
+        (("https://a.org/x1", "https://a.org/y1", "https://a.org/z1"), "cat https://a.org/{name}"),
     ],
 )
 def test_paths_differ_in_their_parts(values: tuple[str, ...], text: str) -> None:

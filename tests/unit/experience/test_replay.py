@@ -5,8 +5,8 @@ import re
 import pytest
 from tests.rows import each_row
 
-from prowess.experience.replay.bash import clean_comment, quote_bash, show_hidden
 from prowess.experience.replay.script import write_replay_script
+from prowess.experience.replay.steps import clean_comment, quote_bash, show_hidden
 from prowess.transcripts.traces import MOST_FIELD, Json, Trace, TraceAction, TraceStep, UiTarget
 
 

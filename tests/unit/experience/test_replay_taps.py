@@ -2,8 +2,7 @@
 
 from tests.rows import each_row
 
-from prowess.experience.replay.device import question_touch
-from prowess.experience.replay.script import write_replay_script
+from prowess.experience.replay.script import question_touch, write_replay_script
 from prowess.transcripts.traces import Json, Trace, TraceAction, TraceStep, UiTarget
 
 TAP = TraceAction("tap", {"x": 1, "y": 2})

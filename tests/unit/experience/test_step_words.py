@@ -76,9 +76,9 @@ def test_what_is_done_where_the_agent_runs_names_what_matters(done: TraceStep, w
 
 
 def test_a_long_command_is_cut() -> None:
-    words = summarize_step(step("Bash", command="echo " + "a" * 200), on_device=False)
+    words = summarize_step(step("Bash", command="echo " + "a" * 2_000), on_device=False)
 
-    assert len(words) == len("shell()") + 96
+    assert len(words) == len("shell()") + 1_000
     assert words.endswith("...)")
 
 

@@ -92,7 +92,9 @@ def conversions() -> list[Trace]:
         conversion("orders", "Please convert data/orders.csv to JSON."),
         conversion("users", "turn data/users.csv into a JSON file"),
         conversion("stock", extra=[(1, bash("csvstat data/stock.csv"))]),
-        conversion("parts", extra=[(1, bash("pip install jq", failed=True, result="Error: no"))]),
+        conversion(
+            "parts", extra=[(1, bash("pip install requests", failed=True, result="Error: no"))]
+        ),
     ]
 
 

@@ -31,17 +31,15 @@ def _call(at_ms: int = 1, harness: Harness = Harness.CODEX, problem: str = "") -
     )
 
 
-def test_the_newest_call_of_each_harness_is_found_again(tmp_path: Path) -> None:
+def test_the_calls_of_each_harness_are_found_again(tmp_path: Path) -> None:
     log = HookLog(str(tmp_path / "state"))
 
     log.note(_call(1))
     log.note(_call(2))
     log.note(_call(3, Harness.GEMINI, "StoreError"))
 
-    assert log.last() == {
-        Harness.CODEX: _call(2),
-        Harness.GEMINI: _call(3, Harness.GEMINI, "StoreError"),
-    }
+    assert log.recent(Harness.CODEX) == [_call(1), _call(2)]
+    assert log.recent(Harness.GEMINI) == [_call(3, Harness.GEMINI, "StoreError")]
 
 
 def test_the_log_is_private(tmp_path: Path) -> None:
@@ -59,7 +57,7 @@ def test_the_log_stays_small_and_keeps_the_newest(tmp_path: Path) -> None:
     HookLog(str(tmp_path)).note(_call(8))
 
     assert path.stat().st_size < MOST_BYTES
-    assert HookLog(str(tmp_path)).last()[Harness.CODEX].at_ms == 8
+    assert HookLog(str(tmp_path)).recent(Harness.CODEX)[-1].at_ms == 8
     assert all(json.loads(line) for line in path.read_text().splitlines())
 
 
@@ -72,7 +70,7 @@ def test_a_log_that_was_damaged_is_read_as_far_as_it_goes(tmp_path: Path) -> Non
         )
         file.write(b'\xff\n[]\n{"harness": "nobody"}\n{"harness": "codex"}\nnull\n{"cut')
 
-    assert log.last() == {Harness.CODEX: _call(1)}
+    assert log.recent(Harness.CODEX) == [_call(1)]
 
 
 def test_a_log_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
@@ -83,8 +81,8 @@ def test_a_log_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     HookLog(str(tmp_path)).note(_call())
     HookLog(str(tmp_path)).note_unknown(1, "unknown payload")
 
-    assert HookLog(str(tmp_path)).last() == {}
-    assert HookLog(str(tmp_path / "none")).last() == {}
+    assert HookLog(str(tmp_path)).recent(Harness.CODEX) == []
+    assert HookLog(str(tmp_path / "none")).recent(Harness.CODEX) == ()
 
 
 def test_a_link_in_the_place_of_the_log_is_not_followed(tmp_path: Path) -> None:
@@ -95,18 +93,6 @@ def test_a_link_in_the_place_of_the_log_is_not_followed(tmp_path: Path) -> None:
     HookLog(str(tmp_path)).note(_call())
 
     assert target.read_text() == "kept"
-
-
-def test_a_compaction_is_remembered_until_it_was_taken(tmp_path: Path) -> None:
-    marks = HookMarks(str(tmp_path))
-
-    marks.note(Harness.CURSOR, "one")
-    marks.note(Harness.CURSOR, "one")
-
-    assert not marks.take(Harness.CURSOR, "two")
-    assert not marks.take(Harness.GEMINI, "one")
-    assert marks.take(Harness.CURSOR, "one")
-    assert not marks.take(Harness.CURSOR, "one")
 
 
 def test_a_turn_is_first_once(tmp_path: Path) -> None:
@@ -129,9 +115,6 @@ def test_marks_that_cannot_be_kept_are_no_failure(tmp_path: Path) -> None:
     (tmp_path / FOLDER).write_text("")
     marks = HookMarks(str(tmp_path))
 
-    marks.note(Harness.CURSOR, "one")
-
-    assert not marks.take(Harness.CURSOR, "one")
     assert not marks.is_first("a turn")
 
 

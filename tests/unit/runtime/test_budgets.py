@@ -107,7 +107,7 @@ def test_a_room_that_is_no_number_is_no_room(value: str) -> None:
 
 def test_uses_that_were_noted_decide_who_keeps_a_description() -> None:
     skills = [_claude(name, description="x" * 100) for name in ("a", "b")]
-    budgets = _budgets(*skills, last_used={"b": 7}, environ={CLAUDE_VARIABLE: "130"})
+    budgets = _budgets(*skills, last_used={"b": 7}, environ={CLAUDE_VARIABLE: "6330"})
 
     harness = _one(budgets, Reader.CLAUDE)
 
@@ -178,7 +178,7 @@ def test_tokens_are_counted_in_tokens_once() -> None:
 
 
 def test_codex_is_told_to_raise_its_limit_only_as_far_as_it_goes() -> None:
-    few = [make_skill(f"s{n}", description="x" * 900, tier=Tier.AGENTS_PROJECT) for n in range(10)]
+    few = [make_skill(f"s{n}", description="x" * 900, tier=Tier.AGENTS_PROJECT) for n in range(30)]
     many = [make_skill(f"s{n}", description="x" * 900, tier=Tier.AGENTS_PROJECT) for n in range(60)]
 
     assert "max_context_tokens" in _one(_budgets(*few), Reader.CODEX).how_to_raise

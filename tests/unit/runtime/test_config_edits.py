@@ -18,8 +18,8 @@ from prowess.errors import (
     ConfigSyntaxError,
     ProwessError,
 )
-from prowess.host.config.file import ConfigFile
-from prowess.host.config.writer import ConfigStore, find_problems
+from prowess.host.config.file import ConfigFile, to_settings
+from prowess.host.config.writer import ConfigStore
 from prowess.runtime.config.edits import ConfigEdits
 from prowess.runtime.config.redaction import REDACTED
 
@@ -56,7 +56,9 @@ class Place:
         text = json.dumps(stored) if isinstance(stored, dict) else stored
         self.file = Memory(None if text is None else text.encode())
         self.told: list[str] = []
-        self.edits = ConfigEdits(self.file, check=find_problems, changed=self.told.append)
+        self.edits = ConfigEdits(
+            self.file, check=lambda values: to_settings(values).problems, changed=self.told.append
+        )
 
     @property
     def hash(self) -> str:
@@ -340,7 +342,9 @@ class Full(Memory):
 
 def test_a_change_that_was_not_written_is_not_told_to_others() -> None:
     told: list[str] = []
-    edits = ConfigEdits(Full(None), check=find_problems, changed=told.append)
+    edits = ConfigEdits(
+        Full(None), check=lambda values: to_settings(values).problems, changed=told.append
+    )
 
     with pytest.raises(ConfigError, match="no space"):
         edits.set('{"a": 2}', None)

@@ -135,13 +135,23 @@ def test_a_change_made_twice_is_the_change_made_once(
     assert "\n" not in str(once["skills"]["entries"].get("x", {}).get("apiKey"))
 
 
-@pytest.mark.parametrize("name", ["LD_PRELOAD", "PATH", "path", "NODE_OPTIONS"])
+@pytest.mark.parametrize(
+    "name", ["LD_PRELOAD", "PATH", "path", "NODE_OPTIONS", "OGR_DRIVER_PATH", "shell_escape"]
+)
 def test_a_variable_that_no_skill_may_set_is_refused_by_its_name(name: str) -> None:
     with pytest.raises(ConfigKeyError, match=r"not for skills to set") as refused:
         entry_after(env={f" {name}": "value-of-it"})
 
     assert refused.value.key == f"skills.entries.x.env.{name}"
     assert "value-of-it" not in str(refused.value)
+
+
+def test_what_only_looks_as_if_it_ran_code_is_stored_once_the_operator_allows_it() -> None:
+    stored = {"skills": {"entries": {"x": {"allowEnv": ["FLUIDSIM_PATH"]}}}}
+
+    after = change_entry(stored, "x", enabled=None, api_key=None, env={"FLUIDSIM_PATH": "/data"})
+
+    assert after["skills"]["entries"]["x"]["env"] == {"FLUIDSIM_PATH": "/data"}
 
 
 def test_a_variable_that_no_skill_may_set_can_still_be_deleted() -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.rows import each_row
 
 from prowess.errors import ConfigKeyError
-from prowess.runtime.config.guard import GUARDED, MOST_AGENTS, refuse_crowds, refuse_guarded
+from prowess.runtime.config.redaction import GUARDED, MOST_AGENTS, refuse_crowds, refuse_guarded
 
 OTHERS = {"gateway": {"port": 1}, "skills": {"pinned": ["a"]}}
 
@@ -29,6 +29,34 @@ def test_a_guarded_key_is_neither_set_nor_changed_nor_removed(key: str) -> None:
         assert refused.value.key == key
         assert f"`prowess config set {key}`" in str(refused.value)
     refuse_guarded(old, {**old, "mode": 1})
+
+
+HERE, THERE = {"id": "a", "workspace": "/here"}, {"id": "a", "workspace": "/there"}
+
+
+@each_row(
+    ("before", "after"),
+    [
+        ([HERE], [THERE]),
+        ([HERE], [{"id": "a"}]),
+        ([{"id": "a"}], [HERE]),
+        ([HERE], [THERE, HERE]),
+        ([HERE], [{**THERE, "id": " a "}]),
+        ([HERE], [HERE, {**THERE, "id": "b"}]),
+        ([], [HERE]),
+    ],
+)
+def test_no_client_moves_a_workspace(before: list[object], after: list[object]) -> None:
+    with pytest.raises(ConfigKeyError, match=r"agents\.list\[\d\]\.workspace"):
+        refuse_guarded({"agents": {"list": before}}, {"agents": {"list": after}})
+    by_id = {"a": {"workspace": "/there"}}
+    with pytest.raises(ConfigKeyError, match=r"agents\.entries\.a\.workspace"):
+        refuse_guarded({"agents": {"list": [HERE]}}, {"agents": {"entries": by_id}})
+
+
+@each_row("after", [[], [HERE, {"id": "b"}], [{**HERE, "id": "b"}, HERE], [{**HERE, "skills": []}]])
+def test_agents_come_and_go_where_agents_work_already(after: list[object]) -> None:
+    refuse_guarded({"agents": {"list": [HERE]}}, {"agents": {"list": after}})
 
 
 def test_a_setting_below_a_group_is_named() -> None:

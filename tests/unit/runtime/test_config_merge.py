@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.errors import ConfigKeyError
-from prowess.runtime.config.guard import find_changes, merge_patch
-from prowess.runtime.config.redaction import REDACTED, Item, matches, write_path
+from prowess.runtime.config.redaction import (
+    REDACTED,
+    Item,
+    find_changes,
+    matches,
+    merge_patch,
+    write_path,
+)
 
 SCALARS = st.booleans() | st.integers(0, 2) | st.sampled_from(("", "x"))
 KEYS = st.sampled_from("abcd")

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.rows import each_row
 
-from prowess.runtime.config.schema import config_schema
+from prowess.runtime.config.edits import config_schema
 from prowess.settings import SETTINGS
 from prowess.settings_table import Setting
 

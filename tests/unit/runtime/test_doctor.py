@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tests.rows import each_row
 
@@ -9,6 +10,7 @@ from prowess.errors import StoreError
 from prowess.hooks.harness import Harness, HookCall, Moment
 from prowess.hooks.registrations import ConnectScope, Registered
 from prowess.hooks.samples import PayloadSample
+from prowess.hooks.targets import HarnessHomes
 from prowess.runtime.harness.doctor import (
     Check,
     DoctorFinding,
@@ -17,11 +19,24 @@ from prowess.runtime.harness.doctor import (
     Installed,
     examine,
     examine_harness,
+    find_obstacles,
     tell_age,
 )
 
 EVENTS = ("SessionStart", "UserPromptSubmit")
 FULL = Registered(events=EVENTS, commands=("'/opt/my tools/prowess' hook",))
+TRUSTED = {"hooks": {"state": {"/home/me/.codex/hooks.json:stop:0:0": {"trusted_hash": "1"}}}}
+PLACES = HarnessHomes(
+    project="/repo",
+    home="/home/me",
+    claude="/home/me/.claude",
+    claude_state="/home/me/.claude.json",
+    codex="/home/me/.codex",
+    copilot="/home/me/.copilot",
+    vscode="/home/me/.config/Code/User",
+    opencode="/home/me/.config/opencode",
+    openclaw="/home/me/.openclaw",
+)
 CALL = HookCall(harness=Harness.CODEX, moment=Moment.PROMPT, at_ms=0, took_ms=40, spoke=True)
 
 
@@ -35,6 +50,9 @@ class World:
     )
     missing_programs: tuple[str, ...] = ()
     call: HookCall | None = CALL
+    documents: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=lambda: {"/home/me/.codex/config.toml": TRUSTED}
+    )
     said: str = ""
 
     def installed(self, _harness: Harness) -> Installed | None:
@@ -49,8 +67,15 @@ class World:
     def program_problem(self, program: str) -> str:
         return f"{program} does not exist." if program in self.missing_programs else ""
 
-    def last_call(self, _harness: Harness) -> HookCall | None:
-        return self.call
+    def calls(self, _harness: Harness) -> list[HookCall]:
+        return [self.call] if self.call else []
+
+    def document(self, path: str) -> Mapping[str, Any]:
+        return self.documents.get(path, {})
+
+    @property
+    def places(self) -> HarnessHomes:
+        return PLACES
 
     def answer(self, _sample: PayloadSample) -> tuple[str, int]:
         return self.said, 7
@@ -120,7 +145,13 @@ def test_a_harness_that_is_neither_here_nor_connected_is_not_spoken_of() -> None
             "put files in our place",
         ),
         (World(call=None), DoctorLevel.OK, "/hooks"),
-        (World(call=replace(CALL, problem="OSError")), DoctorLevel.WARNING, "failed: OSError"),
+        (World(call=replace(CALL, problem="OSError")), DoctorLevel.WARNING, "40 ms): OSError"),
+        (World(documents={}), DoctorLevel.WARNING, "has not trusted our hooks"),
+        (
+            World(files={ConnectScope.USER: {"/h": FULL, "/m": replace(FULL, events=EVENTS[:1])}}),
+            DoctorLevel.WARNING,
+            "more than once at SessionStart: /h and /m both say so",
+        ),
         (World(call=replace(CALL, took_ms=2_000)), DoctorLevel.WARNING, "prowess serve"),
         (World(said="{}"), DoctorLevel.PROBLEM, "not what it reads"),
     ],
@@ -193,3 +224,70 @@ def test_only_problems_make_an_installation_ill() -> None:
 )
 def test_times_are_said_in_words(minutes: int, words: str) -> None:
     assert tell_age(minutes * 60_000) == words
+
+
+_PLUGIN = {"enabled": True, "hooks": {"allowConversationAccess": True}}
+
+
+def _claw(plugin: Mapping[str, Any] = _PLUGIN, **more: object) -> dict[str, Any]:
+    settings = {"plugins": {"entries": {"prowess": plugin}, **more}}
+    return {"/home/me/.openclaw/openclaw.json": settings}
+
+
+@each_row(
+    ("harness", "documents", "words"),
+    [
+        (Harness.CLAUDE_CODE, {}, ""),
+        (Harness.CLAUDE_CODE, {"/home/me/.claude/settings.json": {"disableAllHooks": False}}, ""),
+        (
+            Harness.CLAUDE_CODE,
+            {"/repo/.claude/settings.local.json": {"disableAllHooks": True}},
+            "disableAllHooks in /repo/.claude/settings.local.json",
+        ),
+        (Harness.CODEX, {"/home/me/.codex/config.toml": TRUSTED}, "has not trusted"),
+        (
+            Harness.CODEX,
+            {"/home/me/.codex/config.toml": {"features": {"hooks": False}}},
+            "switched off: features",
+        ),
+        (Harness.GEMINI, {"/home/me/.gemini/trustedFolders.json": {"/repo": "TRUST_FOLDER"}}, ""),
+        (Harness.GEMINI, {"/home/me/.gemini/trustedFolders.json": {"/repo/a": "TRUST_PARENT"}}, ""),
+        (Harness.GEMINI, {}, "does not trust /repo"),
+        (
+            Harness.GEMINI,
+            {"/home/me/.gemini/settings.json": {"hooksConfig": {"enabled": False}}},
+            "hooksConfig.enabled",
+        ),
+        (
+            Harness.GEMINI,
+            {"/repo/.gemini/settings.json": {"hooksConfig": {"disabled": ["prowess"]}}},
+            "Our hook is switched off",
+        ),
+        (Harness.QWEN, {}, ""),
+        (
+            Harness.QWEN,
+            {"/home/me/.qwen/settings.json": {"security": {"folderTrust": {"enabled": True}}}},
+            "does not trust /repo",
+        ),
+        (Harness.QWEN, {"/repo/.qwen/settings.json": {"disableAllHooks": True}}, "disableAllHooks"),
+        (Harness.COPILOT, {"/home/me/.copilot/config.json": {"trustedFolders": ["/repo"]}}, ""),
+        (Harness.COPILOT, {"/home/me/.copilot/config.json": {"trustedFolders": ["/re"]}}, "trust"),
+        (Harness.OPENCODE, {}, ""),
+        (Harness.OPENCLAW, _claw(), ""),
+        (Harness.OPENCLAW, _claw(allow=["prowess"]), ""),
+        (Harness.OPENCLAW, _claw(allow=["other"]), "plugins.allow does not name prowess"),
+        (Harness.OPENCLAW, _claw(deny=["prowess"]), "plugins.deny names prowess"),
+        (Harness.OPENCLAW, _claw(enabled=False), "plugins.enabled is false"),
+        (Harness.OPENCLAW, _claw({"enabled": True}), "allowConversationAccess is not true"),
+        (Harness.OPENCLAW, {}, "plugins.entries.prowess.enabled is not true"),
+        (Harness.CURSOR, {}, "is not known"),
+        (Harness.VSCODE, {}, "is not known"),
+    ],
+)
+def test_what_keeps_a_connected_harness_from_calling_us_is_said_or_that_nobody_knows(
+    harness: Harness, documents: Mapping[str, Mapping[str, Any]], words: str
+) -> None:
+    found = list(find_obstacles(harness, [ConnectScope.PROJECT], World(documents=documents)))
+
+    assert words in " ".join(one.text for one in found)
+    assert bool(found) is bool(words)

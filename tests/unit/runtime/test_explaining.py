@@ -5,8 +5,7 @@ from prowess.errors import SkillNotFoundError, UnknownAgentError
 from prowess.runtime.route.why import why
 from prowess.runtime.service import SkillsService
 from prowess.settings import AgentSettings, Settings
-from prowess.skills.diagnostics import diagnose
-from prowess.skills.model import Diagnostic, Tier
+from prowess.skills.model import Diagnostic, Tier, diagnose
 from prowess.testing import MemorySources, make_skill, open_memory
 
 BROKEN = diagnose("BAD_INDENT", "it leans", path="/work/skills/Broken/SKILL.md", line=3)

@@ -34,8 +34,7 @@ from prowess.settings import (
     Settings,
     SkillsSettings,
 )
-from prowess.skills.diagnostics import diagnose
-from prowess.skills.model import InstallSpec, Metadata, Requirements, Skill, Tier
+from prowess.skills.model import InstallSpec, Metadata, Requirements, Skill, Tier, diagnose
 from prowess.testing import make_skill, open_memory
 
 CLEAN = ScanReport(ScanVerdict.CLEAN, (), ())
@@ -351,7 +350,11 @@ def test_output_reaches_whoever_looks_on() -> None:
     ("stdout", "stderr", "summary"),
     [
         ("", "fetching\nError: no such formula\nsee there\n", "Error: no such formula see there"),
-        ("", "one\ntwo\nthree\nfour\n", "two three four"),
+        ("", "one\ntwo\nthree\nfour\n", "four"),
+        ("", "no luck\n" * 400, "no luck"),
+        ("", "error: boom\nerror: boom\nsee there\nerror: boom\n", "error: boom"),
+        ("", f"error: {'x' * 300}\nthe end\n", f"error: {'x' * 184}… the end"),
+        ("", f"error: first\n{'y' * 300}\n", f"{'y' * 199}…"),
         ("only here\n", " \n", "only here"),
         ("", "", "the program said nothing."),
         ("", "\x1b[31merror\x1b[0m: red\n", "error: red"),

@@ -9,7 +9,7 @@ from prowess.errors import PathError
 from prowess.runtime.library import Libraries, order_sources
 from prowess.settings import Precedence
 from prowess.skills.catalog import merge
-from prowess.skills.model import Source, Tier
+from prowess.skills.model import Skill, Source, Tier
 from prowess.testing import make_skill, open_memory
 
 
@@ -40,12 +40,12 @@ def test_taking_sources_away_leaves_the_order_of_the_others(
 
 
 def test_a_file_that_the_skill_does_not_list_is_not_even_opened() -> None:
-    def read(_folder: str, _path: str, _limit: int) -> bytes:
+    def read(_skill: Skill, _path: str, _limit: int) -> bytes:
         raise AssertionError("it was read")
 
     libraries = Libraries(open_memory([make_skill("deploy")]), lambda _folder: True, read)
 
-    with pytest.raises(PathError, match="is no file of deploy"):
+    with pytest.raises(PathError, match="is no file of deploy: it has `SKILL"):
         libraries.file("deploy", "../secret", None)
 
 

@@ -20,7 +20,7 @@ from prowess.routing.decision import DEFAULT
 from prowess.routing.model import Decision, Status, Thresholds
 from prowess.routing.router import Context, RouteChoice
 from prowess.runtime.ports import Examples
-from prowess.runtime.route.answer import NO_ENCODER, Asked
+from prowess.runtime.route.answer import NO_ENCODER, Asked, Hurry, remember
 from prowess.runtime.route.index import text_key
 from prowess.settings import AgentSettings, Limits, Settings
 from prowess.testing import make_skill
@@ -44,6 +44,40 @@ def world(encoder: SmallEncoder) -> RoutingWorld:
 
 def names(world: RoutingWorld, message: str, asked: Asked | None = None) -> list[str]:
     return [match.skill.name for match in world.service().route(message, asked).considered]
+
+
+# What was said before.
+
+
+def test_a_short_message_is_read_with_what_the_agent_said_before(world: RoutingWorld) -> None:
+    talk = [
+        {"role": "user", "content": "look at my bicycle"},
+        {"role": "assistant", "content": "The chain and the brakes of the bicycle are worn."},
+    ]
+
+    alone = world.service().route("can you do that?", Asked(considered=1))
+    after = world.service().route("can you do that?", Asked(considered=1, history=talk))
+
+    assert after.considered[0].skill.name == "bike-repair"
+    assert after.considered[0].signals["meaning"] > alone.considered[0].signals.get("meaning", 0)
+
+
+def test_the_message_itself_is_not_what_came_before_it() -> None:
+    talk = [
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": "done"},
+        {"role": "user", "content": "second"},
+    ]
+
+    context = remember(talk, "second", Context())
+
+    assert (context.earlier, context.reply) == (("first",), "done")
+
+
+def test_a_message_of_nothing_but_a_path_loads_nothing(world: RoutingWorld) -> None:
+    route = world.service().route("bake/sourdough/bread/rolls/oven.py")
+
+    assert route.decision is not Decision.LOAD
 
 
 # What is indexed, and when.
@@ -919,3 +953,57 @@ def test_there_is_no_judge_without_an_encoder(world: RoutingWorld) -> None:
     world.service().route(TIED)
 
     assert judge.calls == []
+
+
+def test_an_index_that_is_made_in_time_answers_whoever_is_in_a_hurry() -> None:
+    service = make_world(BAKER, encoder=SmallEncoder()).service()
+    service.hurries = Hurry(least_skills=1, seconds=60)
+
+    assert service.route(LOAF).status is Status.OK
+
+
+def test_whoever_ends_waits_for_an_index_that_is_being_made() -> None:
+    go_on = threading.Event()
+
+    def wait_for_it() -> None:
+        go_on.wait(60)
+
+    service = make_world(BAKER, encoder=SmallEncoder(before=wait_for_it)).service()
+    service.hurries = Hurry(least_skills=1)
+
+    assert service.route(LOAF).status is Status.DEGRADED
+    go_on.set()
+    service.finish(60)
+    assert service.route(LOAF).status is Status.OK
+
+
+def test_while_many_skills_are_encoded_words_answer_and_say_how_far_it_is() -> None:
+    go_on, ended = threading.Event(), threading.Event()
+
+    def wait_for_it() -> None:
+        go_on.wait(60)
+
+    encoder = SmallEncoder(before=wait_for_it)
+    many = [make_skill(f"clerk-{number}", description="Files a form.") for number in range(500)]
+    service = make_world(BAKER, *many, encoder=encoder).service()
+    service.hurries = Hurry()
+    told: list[tuple[int, int]] = []
+
+    def tell(_agent: str, done: int, total: int) -> None:
+        told.append((done, total))
+        if not total:
+            ended.set()
+
+    service.indexing = tell
+    first = service.route("bread-baker, please bake bread and rolls in the oven")
+    go_on.set()
+    assert ended.wait(60)
+    later = service.route(LOAF)
+
+    assert first.considered[0].skill.name == "bread-baker"
+    assert first.status is Status.DEGRADED
+    assert any("still being indexed" in note for note in first.notes)
+    assert later.status is Status.OK
+    assert told[0] == (0, 501)
+    assert told[-1] == (0, 0)
+    assert any(0 < done <= total for done, total in told)

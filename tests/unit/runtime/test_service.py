@@ -14,8 +14,7 @@ from prowess.settings import (
     SkillsSettings,
 )
 from prowess.skills.agent_filter import MatchedBy
-from prowess.skills.diagnostics import diagnose
-from prowess.skills.model import Tier
+from prowess.skills.model import Tier, diagnose
 from prowess.testing import (
     FixedFacts,
     FixedSettings,

@@ -12,7 +12,7 @@ from tests.rows import each_row
 
 from prowess.errors import PathError
 from prowess.runtime.scan import ScanPorts, ScanService, Target
-from prowess.runtime.sync import (
+from prowess.runtime.sharing.sync import (
     ChangeOutcome,
     CopiedFile,
     FolderChange,
@@ -22,7 +22,7 @@ from prowess.runtime.sync import (
     SyncRequest,
     SyncService,
 )
-from prowess.runtime.sync_plan import (
+from prowess.runtime.sharing.sync_plan import (
     CopyRecord,
     FileMark,
     FolderState,
@@ -37,7 +37,7 @@ from prowess.runtime.sync_plan import (
     name_folders,
 )
 from prowess.safety.paths import collision_key
-from prowess.safety.rules.levels import Acceptance
+from prowess.safety.rules.table import Acceptance
 from prowess.settings import AgentSettings, NodeSettings, Settings, SkillsSettings
 from prowess.skills.model import Skill, Tier
 from prowess.testing import make_skill, open_memory

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.runtime.workshop_parts import WORKSPACE, World
+from tests.unit.runtime.workshop_parts import WORKSPACE, World, scan
 
 from prowess.errors import (
     ProposalError,
@@ -14,13 +14,15 @@ from prowess.errors import (
     ProposalInputError,
     ProposalNotFoundError,
     ProposalSecretError,
+    ProposalStaleError,
     ProposalUnsafeError,
     WorkshopDisabledError,
 )
+from prowess.runtime.workshop.drafts import Draft, plan
 from prowess.runtime.workshop.ports import Counted, ListedProposals, Written
 from prowess.runtime.workshop.service import TurnSeen
 from prowess.settings import ApprovalPolicy, WorkshopSettings
-from prowess.workshop.edit import Append
+from prowess.workshop.edit import Append, Create
 from prowess.workshop.proposal import EventKind, Proposal, ProposalSource, State
 
 CORRECTION = "Next time, verify that the GIF has several frames."
@@ -98,7 +100,8 @@ def test_a_correction_that_belongs_to_a_skill_is_appended_there_and_says_why(wor
     (found,) = world.workshop.observe(turn())
 
     assert found.skill == "media"
-    assert found.edit == Append(section="Workflow", body=f"- {CORRECTION}")
+    body = "- Verify that the GIF has several frames."
+    assert found.edit == Append(section="Workflow", body=body)
     assert "belongs to media" in found.reason
     assert "0.88" in found.reason
 
@@ -217,6 +220,44 @@ def test_a_support_file_for_a_skill_that_exists_is_queued_or_written(world: Worl
     assert written == Written(f"{WORKSPACE}/skills/notes/assets/b.txt")
     # What waits is not written along with it.
     assert set(world.folder("notes").files) == {"SKILL.md", "assets/b.txt"}
+
+
+def test_a_new_skill_that_became_an_addition_takes_no_file_from_the_skill(world: World) -> None:
+    found = suggest(world)
+    asked = {"skillName": "notes", "relativePath": "references/a.md", "body": "A stranger's."}
+    waiting = world.proposed("write_support_file", **asked)
+    assert waiting.id == found.id
+    world.write("notes", "# Notes\n\nBy hand.\n", ours=True)
+    world.folder("notes").files["references/a.md"] = b"By hand."
+
+    with pytest.raises(ProposalStaleError):
+        world.call("apply", id=found.id)
+
+    assert world.folder("notes").files["references/a.md"] == b"By hand."
+    stale = world.workshop.inspect(found.id)
+    assert stale.state is State.STALE
+
+
+def test_a_new_skill_with_files_that_another_has_by_now_is_refused_with_their_names(
+    world: World,
+) -> None:
+    world.write("notes", "# Notes\n", ours=True)
+    world.folder("notes").files["references/a.md"] = b"By hand."
+    draft = Draft(
+        skill="notes",
+        title="t",
+        reason="r",
+        source=ProposalSource.STUDIO,
+        edit=Create(description="Tidies notes.", body="## Workflow\n\n- Another step.\n"),
+        files={"references/a.md": b"A stranger's.", "references/b.md": b"B"},
+    )
+
+    with pytest.raises(ProposalInputError, match=r"notes has other files .*: references/a\.md;"):
+        plan(draft, world.folder("notes").files, scan=scan, max_bytes=40_000)
+
+    # A file that is meant to be replaced is proposed as that, and shows as a difference.
+    asked = {"skillName": "notes", "relativePath": "references/a.md", "body": "On purpose."}
+    assert world.proposed("write_support_file", **asked).state is State.PENDING
 
 
 def test_a_bad_support_file_does_not_spoil_what_it_would_have_joined(world: World) -> None:

@@ -12,7 +12,7 @@ from prowess.runtime.workshop.explain import (
     explain_off,
     explain_symptoms,
 )
-from prowess.runtime.workshop.review import Counters
+from prowess.runtime.workshop.ports import Counters
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
 from prowess.workshop.proposal import EventKind, ProposalEvent, State
 

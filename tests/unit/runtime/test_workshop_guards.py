@@ -93,7 +93,9 @@ def test_the_name_of_another_skill_is_taken_only_by_a_person(world: World) -> No
     assert world.workshop.apply(found.id).state is State.APPLIED
 
 
-@pytest.mark.parametrize("how", [{"section": "Workflow"}, {"oldText": "a", "newText": "b"}])
+@pytest.mark.parametrize(
+    "how", [{"section": "Workflow"}, {"body": "", "oldText": "a", "newText": "b"}]
+)
 def test_a_skill_that_lies_elsewhere_is_not_changed(world: World, how: dict[str, str]) -> None:
     elsewhere(world, "notes", "/bundled/notes/SKILL.md")
 
@@ -279,3 +281,41 @@ def test_a_broken_config_costs_the_turn_nothing(
 
     assert world.workshop.observe(TurnSeen(messages=said)) == ()
     assert "nothing is learned from this turn" in caplog.text
+
+
+PROGRAMS = {
+    "elf": "\x7fELF\x02\x01",
+    "web assembly": "\0asm\x01",
+    "zip": "PK\x03\x04a",
+    "dex": "dex\n035",
+    "archive of objects": "!<arch>\nx",
+    "lua": "\x1bLuaS",
+    "nul": "Read the gauge.\0",
+    "nul alone": "a\0b",
+}
+
+
+@pytest.mark.parametrize("kind", PROGRAMS)
+@pytest.mark.parametrize("path", ["scripts/run.sh", "references/a.md"])
+def test_a_support_file_that_is_no_text_is_refused_by_its_name(
+    world: World, kind: str, path: str
+) -> None:
+    world.write("notes", "- Mine.\n", ours=True)
+
+    with pytest.raises(ProposalInputError, match=rf"{path}: .*support files are text"):
+        world.call(
+            "write_support_file", skillName="notes", relativePath=path, body=PROGRAMS[kind] * 3
+        )
+
+    assert world.states() == []
+
+
+@pytest.mark.parametrize("body", ["ID3 tags hold it.", "070701,12", "MZ is a unit.", "BZh"])
+def test_a_text_that_begins_like_a_magic_number_is_still_a_text(world: World, body: str) -> None:
+    suggest(world, apply=False)
+
+    found = world.proposed(
+        "write_support_file", skillName="notes", relativePath="references/a.md", body=body
+    )
+
+    assert found.change.files["references/a.md"] == f"{body.rstrip()}\n".encode()

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.errors import ConfigError, EncoderError, ModelError, StoreError
+from prowess.runtime.workshop.ports import Counters
 from prowess.runtime.workshop.review import (
     MOST_RETRIES,
-    Counters,
     ObservedTurn,
     ReviewPorts,
     TurnReviewer,

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from tests.memory_proposals import MemoryProposals
+
 from prowess.errors import PathError, StaleChangeError
 from prowess.runtime.workshop.ports import DEFAULT_LIMITS, Answer, FolderLimits, WorkshopPorts
 from prowess.runtime.workshop.service import WorkshopService
 from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict, content_hash
 from prowess.settings import WorkshopSettings
-from prowess.testing import MemoryProposals
 from prowess.workshop.proposal import Proposal, State
 from prowess.workshop.similar import Neighbour
 
@@ -97,7 +98,7 @@ class World:
                 settings=lambda: self.settings,
                 workspace=lambda _agent: WORKSPACE,
                 store=self.store,
-                folder=lambda _workspace, skill: self.folder(skill),
+                folder=lambda _workspace, skill, _place: self.folder(skill),
                 scan=scan,
                 route=lambda message, _agent: self.routes(message),
                 refresh=self._refresh,

@@ -251,7 +251,7 @@ def test_what_is_missing_is_told_group_by_group() -> None:
         os=("darwin",), config=("a.b",), env=("T",), any_bins=("x", "y"), bins=("git", "gh")
     )
 
-    assert missing_text(missing) == "bins: git, gh; anyBins: x, y; env: T; config: a.b; os: darwin"
+    assert missing_text(missing) == "os: darwin; bins: git, gh; anyBins: x, y; env: T; config: a.b"
     assert missing_text(Requirements()) == ""
 
 

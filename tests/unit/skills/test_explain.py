@@ -4,7 +4,6 @@ import pytest
 
 from prowess.skills.agent_filter import AgentFilter
 from prowess.skills.catalog import Shadowed
-from prowess.skills.diagnostics import diagnose
 from prowess.skills.eligibility import READY, Verdict
 from prowess.skills.explanation import (
     Explanation,
@@ -16,7 +15,7 @@ from prowess.skills.explanation import (
     explain_unreached,
 )
 from prowess.skills.metadata import InstallOption
-from prowess.skills.model import Invocation, Requirements, Source, Tier
+from prowess.skills.model import Invocation, Requirements, Source, Tier, diagnose
 from prowess.skills.prompt import PromptBlock
 from prowess.testing import make_skill
 

@@ -3,7 +3,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.settings import SpecMode
 from prowess.skills.frontmatter import Frontmatter, decode, quote_prose, read
 from prowess.skills.model import Severity
 from prowess.skills.notation import read_object
@@ -50,11 +49,11 @@ def test_a_text_that_does_not_open_with_three_dashes_is_all_body(text: str) -> N
 
 
 @each_row(("before", "line"), [(" ", 1), ("\n", 2), ("\n \n", 3), ("\u200b", 1), ("\ufeff", 1)])
-@each_row("mode", SpecMode)
+@each_row("lenient", [True, False])
 def test_a_block_that_does_not_begin_at_the_very_start_is_refused_and_not_passed_over(
-    before: str, line: int, mode: SpecMode
+    before: str, line: int, *, lenient: bool
 ) -> None:
-    front = read(f"{before}---\nname: deploy\n---\n", mode)
+    front = read(f"{before}---\nname: deploy\n---\n", lenient=lenient)
 
     assert codes(front) == [("FRONTMATTER_MISSING", line)]
     assert not front.readable
@@ -124,16 +123,12 @@ def test_a_key_that_occurs_twice_makes_the_block_untrusted() -> None:
     [
         "description: Use when: asked",
         "description: It ends with a colon:",
-        "description: @mention first",
-        "description: `code` first",
-        "description: [draft] first",
-        "description: %percent first",
-        'description: "Quoted" first',
         "summary: one: two",
         "when_to_use: one: two",
         "argument-hint: [file] [mode: fast]",
         "compatibility: needs: git",
         "name: one: two",
+        "description: -5 degrees: cold",
     ],
 )
 def test_prose_that_yaml_misreads_is_read_as_text_and_said(line: str) -> None:
@@ -179,6 +174,44 @@ def test_well_formed_neighbours_of_rescued_prose_keep_their_meaning() -> None:
         "title": 'a: "b" over: two lines',
         "summary": "one: two\n",
     }
+    assert front.rescued == ("description",)
+
+
+@each_row(
+    ("lines", "place"),
+    [
+        (("name: [broken",), (3, 7)),
+        (("name: {broken",), (3, 7)),
+        (('name: "broken',), (3, 7)),
+        (("name: 'it's'",), (3, 11)),
+        (("name: g4", "  description: x"), (4, 14)),
+        (("name: g4", "  an indented line"), (4, 3)),
+        (("name: g4", "", "   ", "  an indented line"), (6, 3)),
+        (("name: g4: one", "  and an indented line"), (3, 9)),
+        (("description: words", "  metadata: {openclaw: {}}"), (4, 11)),
+        (("description: Use when: asked", "  requires: git"), (3, 22)),
+        (("description: @mention: first",), (3, 14)),
+        (("description: `code` first: then",), (3, 14)),
+        (("description: [draft] first: then",), (3, 22)),
+        (('description: "Quoted" first: then',), (3, 23)),
+        (("description: - one: two",), (3, 14)),
+    ],
+)
+def test_what_is_structurally_broken_is_rejected_at_its_line_and_column(
+    lines: tuple[str, ...], place: tuple[int, int]
+) -> None:
+    front = read(block("license: MIT", *lines))
+
+    assert (front.readable, front.rescued) == (False, ())
+    (problem,) = front.diagnostics
+    assert problem.severity is Severity.ERROR
+    assert (problem.line, f"(column {place[1]})" in problem.message) == (place[0], True), problem
+
+
+def test_prose_over_several_lines_keeps_its_colons() -> None:
+    front = read(block("description: Does this.", "  Triggers: one, two", "license: MIT"))
+
+    assert front.fields["description"] == "Does this. Triggers: one, two"
     assert front.rescued == ("description",)
 
 
@@ -261,8 +294,8 @@ def test_a_prose_key_that_occurs_twice_is_not_rescued_twice() -> None:
 def test_quoting_says_which_keys_it_touched_and_which_lines_it_joined() -> None:
     lines, keys = quote_prose("name: fine\ndescription: é: b\n  more\ntitle: [x")
 
-    assert lines == ["name: fine", 'description: "é: b more"', None, 'title: "[x"']
-    assert keys == {"description": 3, "title": 5}
+    assert lines == ["name: fine", 'description: "é: b more"', None, "title: [x"]
+    assert keys == {"description": 3}
 
 
 @pytest.mark.parametrize(
@@ -277,7 +310,7 @@ def test_quoting_says_which_keys_it_touched_and_which_lines_it_joined() -> None:
 def test_legacy_mode_keeps_a_gate_that_it_cannot_read_as_something_unreadable(
     lines: tuple[str, ...],
 ) -> None:
-    front = read(block(*lines, "bad: ["), SpecMode.LEGACY)
+    front = read(block(*lines, "bad: ["), lenient=True)
 
     (gate,) = (value for key, value in front.fields.items() if key.lower().startswith("meta"))
     assert read_object(str(gate)) is None
@@ -288,7 +321,7 @@ def test_legacy_mode_reads_the_simple_lines_of_a_broken_block() -> None:
         "name: 'deploy'", "# a comment", "bad: [", "  nested: x", "empty:", "Version: 1.10"
     )
 
-    front = read(text, SpecMode.LEGACY)
+    front = read(text, lenient=True)
 
     assert front.fields == {"name": "deploy", "bad": "[", "Version": "1.10"}
     assert front.lines == {"name": 2, "bad": 4, "Version": 7}
@@ -297,7 +330,7 @@ def test_legacy_mode_reads_the_simple_lines_of_a_broken_block() -> None:
 
 
 def test_legacy_mode_says_what_was_wrong_as_a_warning() -> None:
-    front = read(block("name: a", "name: b"), SpecMode.LEGACY)
+    front = read(block("name: a", "name: b"), lenient=True)
 
     assert codes(front) == [("LINES_READ", 3)]
     assert front.diagnostics[0].severity is Severity.WARNING
@@ -305,24 +338,23 @@ def test_legacy_mode_says_what_was_wrong_as_a_warning() -> None:
 
 
 def test_legacy_mode_does_not_repeat_the_note_about_a_rescue() -> None:
-    front = read(block("description: a: b", "name: c", "name: d"), SpecMode.LEGACY)
+    front = read(block("description: a: b", "name: c", "name: d"), lenient=True)
 
     assert [problem.code for problem in front.diagnostics] == ["LINES_READ"]
 
 
-@pytest.mark.parametrize("mode", [SpecMode.MIXED, SpecMode.STRICT])
-def test_the_other_modes_do_not_read_a_broken_block(mode: SpecMode) -> None:
-    front = read(block("name: deploy", "bad: ["), mode)
+def test_a_broken_block_is_not_read_where_nobody_asks_for_leniency() -> None:
+    front = read(block("name: deploy", "bad: ["))
 
     assert (front.readable, front.fields) == (False, {})
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.text(alphabet="-abc:[]{}&*!'\"# \n\t", max_size=60), st.sampled_from(SpecMode))
+@given(text=st.text(alphabet="-abc:[]{}&*!'\"# \n\t", max_size=60), lenient=st.booleans())
 def test_no_text_makes_the_reader_raise_and_what_is_not_readable_says_why(
-    text: str, mode: SpecMode
+    text: str, *, lenient: bool
 ) -> None:
-    front = read(f"---\n{text}\n---\n", mode)
+    front = read(f"---\n{text}\n---\n", lenient=lenient)
 
     assert front.readable or front.diagnostics
 

@@ -30,9 +30,10 @@ def _at(source: Source, *, name: str = "deploy") -> Skill:
     [
         (
             CLAUDE_PROJECT,
-            {Reader.CLAUDE, Reader.CURSOR, Reader.COPILOT, Reader.VSCODE, Reader.PROWESS},
+            {Reader.CLAUDE, Reader.CURSOR, Reader.COPILOT, Reader.VSCODE, Reader.PROWESS}
+            | {Reader.OPENCODE},
         ),
-        (CLAUDE_PERSONAL, {Reader.CLAUDE, Reader.PROWESS}),
+        (CLAUDE_PERSONAL, {Reader.CLAUDE, Reader.OPENCODE, Reader.PROWESS}),
         (AGENTS, set(Reader) - {Reader.CLAUDE}),
         (WORKSPACE, {Reader.OPENCLAW, Reader.PROWESS}),
         (COMMANDS, {Reader.CLAUDE, Reader.PROWESS}),

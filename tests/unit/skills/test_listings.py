@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from prowess.settings import Limits
 from prowess.skills.harness.listings import (
     SHORTEST,
+    BuiltIn,
     ClaudePage,
     CodexPage,
     Fate,
@@ -40,6 +41,7 @@ PAGES = st.builds(
                 limits=Limits(max_skills_prompt_chars=size, max_skills_in_prompt=9), plain=True
             ),
             lambda _size: OpenPage(),
+            lambda size: OpenPage(limit=size + 200, with_path=False),
         ]
     ),
     st.integers(50, 20_000),
@@ -73,7 +75,10 @@ def test_every_skill_has_one_fate_and_the_limit_holds_but_for_names(
     assert sorted(entry.skill.name for entry in listing.entries) == [s.name for s in skills]
     assert all(0 <= entry.shown <= entry.whole for entry in listing.entries)
     names_alone = all(entry.shown == 0 for entry in listing.entries)
-    assert page.limit is None or listing.used <= page.limit or names_alone
+    # What is only named stands behind the descriptions, in a line that the limit does not count.
+    named = [entry.skill.name for entry in listing.entries if entry.fate is Fate.NAME_ONLY]
+    behind = len(", ".join(named)) + 50 if named and isinstance(page, OpenPage) else 0
+    assert page.limit is None or listing.used - behind <= page.limit or names_alone
     is_whole = all(entry.fate is Fate.SHOWN for entry in listing.entries)
     assert is_whole is holds(page, skills)
 
@@ -151,7 +156,7 @@ def test_codex_drops_whole_lines_where_not_even_the_names_fit() -> None:
     project = _skills([50] * 2, Tier.AGENTS_PROJECT)
     personal = [make_skill("a0", tier=Tier.AGENTS_PERSONAL)]
 
-    listing = CodexPage(window=1_500).arrange([*personal, *project])
+    listing = CodexPage(window=1_000).arrange([*personal, *project])
 
     assert [entry.skill.name for entry in listing.entries] == ["s00", "s01", "a0"]
     assert [entry.fate for entry in listing.entries] == [
@@ -159,6 +164,23 @@ def test_codex_drops_whole_lines_where_not_even_the_names_fit() -> None:
         Fate.NAME_ONLY,
         Fate.DROPPED,
     ]
+
+
+def test_what_a_harness_brings_along_shares_the_room() -> None:
+    brought = (BuiltIn(name="theirs", chars=500),)
+    skills = _skills([300, 300])
+
+    claude = ClaudePage(fixed=900, builtin=brought).arrange(skills)
+    codex = CodexPage(builtin=brought).arrange(skills)
+    named = OpenPage(limit=500, builtin=brought, with_path=False).arrange(skills)
+
+    assert _fates(claude) == {"s00": Fate.SHOWN, "s01": Fate.NAME_ONLY}
+    assert claude.used == len("- theirs: \n") + 500 + len("- s00: \n- s01") + 300
+    assert codex.used - CodexPage().arrange(skills).used == len(
+        f"- theirs: {'x' * 500} (file: r0/theirs/SKILL.md)\n"
+    )
+    # Once one does not fit, the others are only named: theirs stands last.
+    assert _fates(named) == {"s00": Fate.SHOWN, "s01": Fate.NAME_ONLY}
 
 
 def test_codex_counts_bytes_where_it_counts_tokens() -> None:

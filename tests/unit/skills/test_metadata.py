@@ -243,6 +243,16 @@ def test_triggers_are_found_wherever_they_stand(line: str) -> None:
     assert resolved(line).metadata.triggers == Triggers(any=("ship it", "release"))
 
 
+@each_row("written", ["'send it, by mail'", "'send it\uff0cby mail'", "[send it, by mail]"])
+@each_row("kind", ["any", "all", "none"])
+def test_a_list_of_triggers_is_split_at_its_commas_and_not_at_its_blanks(
+    kind: str, written: str
+) -> None:
+    found = resolved(f"metadata: {{openclaw: {{triggers: {{{kind}: {written}}}}}}}")
+
+    assert getattr(found.metadata.triggers, kind) == ("send it", "by mail")
+
+
 def test_a_bad_shape_of_triggers_outside_the_block_is_passed_over() -> None:
     found = resolved("triggers: [release]", "metadata: {triggers: 5}")
 

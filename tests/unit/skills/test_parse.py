@@ -1,4 +1,5 @@
 import hashlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +19,7 @@ from prowess.skills.model import (
     Tier,
 )
 from prowess.skills.parse import parse
+from prowess.skills.validation import validate
 
 PIECES = st.sampled_from(
     (
@@ -194,6 +196,19 @@ def test_a_derived_description_is_cut_and_a_written_one_is_not() -> None:
     assert written.description == long.strip()
 
 
+def test_a_stand_alone_text_whose_block_is_broken_is_read_line_by_line_in_mixed_mode() -> None:
+    text = front("name: Ship", "description: [broken", body="Steps.")
+    loose = document(text, "/skills/ship.md")
+
+    skill = read(loose, SpecMode.MIXED)
+
+    assert (skill.name, skill.description) == ("Ship", "[broken")
+    assert [problem.code for problem in skill.diagnostics] == ["LINES_READ"]
+    assert validate(loose, strict=False).valid
+    assert not validate(loose, strict=True).valid
+    assert parse(document(text), SpecMode.MIXED).skill is None
+
+
 def test_legacy_mode_reads_what_mixed_mode_rejects() -> None:
     broken = document(front("name: Ship", "bad: [", body="Steps."))
 
@@ -356,7 +371,8 @@ def test_a_command_is_called_by_its_file_and_hidden_from_the_model_unless_descri
     bare = read(document("# Ship the app\nSteps.", path, kind=RootKind.COMMANDS))
     told = read(document(front("description: Ships."), path, kind=RootKind.COMMANDS))
 
-    assert (bare.name, bare.description, bare.invocation.model) == ("ship", "Steps.", False)
+    assert (bare.name, bare.description) == ("ship", "Ship the app")
+    assert not bare.invocation.model
     assert (told.name, told.description, told.invocation.model) == ("ship", "Ships.", True)
     assert bare.dialect is Dialect.CLAUDE_COMMAND
     assert "description" in bare.invocation.hidden_by
@@ -459,3 +475,31 @@ def test_what_a_stricter_mode_takes_a_more_lenient_one_takes_too(content: bytes)
         [SpecMode.MIXED, SpecMode.LEGACY],
         [SpecMode.STRICT, SpecMode.MIXED, SpecMode.LEGACY],
     )
+
+
+def test_a_command_without_a_description_is_described_by_its_first_heading() -> None:
+    text = "Some words first.\n\n## Ship the release\n"
+    source = Source(tier=Tier.HARNESS_PROJECT, root="/cmd", kind=RootKind.COMMANDS)
+    found = replace(document(text, "/cmd/ship.md"), source=source)
+    heading = replace(found, content=b"## Ship the release\n\nThen steps.\n")
+
+    assert read(heading).description == "Ship the release"
+    assert (read(heading).name, read(found).description) == ("ship", "Some words first.")
+
+
+@each_row(
+    ("lines", "sidecar", "expected"),
+    [
+        (("version: 1.10", "display-name: Ship It"), None, ("1.10", "Ship It")),
+        (("metadata:", "  version: '2.0'", "  displayName: Ship"), None, ("2.0", "Ship")),
+        (("title: Ship: it",), None, ("", "Ship: it")),
+        ((), b"interface:\n  display_name: Ship It\n", ("", "Ship It")),
+        ((), b"interface: [", ("", "")),
+    ],
+)
+def test_version_and_title_are_kept_as_they_were_written(
+    lines: tuple[str, ...], sidecar: bytes | None, expected: tuple[str, str]
+) -> None:
+    skill = read(replace(document(described(*lines)), sidecar=sidecar))
+
+    assert (skill.version, skill.title) == expected

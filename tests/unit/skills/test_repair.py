@@ -181,13 +181,44 @@ def test_a_folder_from_which_no_name_can_be_made_stays() -> None:
     assert (repair.after, repair.folder) == (text, None)
 
 
-def test_a_stand_alone_text_is_quoted_but_keeps_its_name() -> None:
-    text = front("name: Ship It", "description: Use when: asked")
+@each_row(
+    ("text", "folder", "written"),
+    [
+        (
+            front("name: Ship It", "description: Use when: asked"),
+            "my-notes",
+            front("name: my-notes", 'description: "Use when: asked"'),
+        ),
+        (front("name: ship", "description: x"), "ship", front("name: ship", "description: x")),
+        (
+            "# Title\n\nFirst: line.\n",
+            "my-notes",
+            '---\nname: my-notes\ndescription: "First: line."\n---\n# Title\n\nFirst: line.\n',
+        ),
+        (
+            front("license: MIT"),
+            "my-notes",
+            front("name: my-notes", 'description: "Steps."', "license: MIT"),
+        ),
+    ],
+)
+def test_a_stand_alone_text_becomes_a_folder_with_a_skill_file(
+    text: str, folder: str, written: str
+) -> None:
+    repair = planned(document(text, "Any Where", "My Notes.md"))
 
-    repair = planned(document(text, "Any Where", "notes.md"))
+    assert (repair.own_folder, repair.after) == (folder, written)
 
-    assert repair.after == front("name: Ship It", 'description: "Use when: asked"')
-    assert repair.folder is None
+
+@each_row("text", ["", "# Only a heading\n"])
+def test_a_text_that_says_nothing_is_not_moved(text: str) -> None:
+    assert plan(document(text, "Any Where", "notes.md")) is None
+
+
+def test_a_text_that_links_to_files_beside_it_stays_with_them() -> None:
+    repair = planned(document("See [more](more.md).\n", "Any Where", "notes.md"))
+
+    assert (repair.own_folder, repair.obstacle) == ("", "links to more.md beside it")
 
 
 @settings(max_examples=120, deadline=None)
@@ -204,9 +235,13 @@ def test_a_repair_needs_no_second_one_and_never_spoils_a_file(
 
     repair = planned(before)
 
-    after = document(repair.after, repair.folder or folder, file)
+    moved = bool(repair.own_folder)
+    place = repair.own_folder or repair.folder or folder
+    after = document(repair.after, place, "SKILL.md" if moved else file)
     old, new = read(decode(before.content).text), read(decode(after.content).text)
     assert not planned(after).needed
     assert new.readable or not old.readable
     assert new.body == old.body
-    assert without_name(new) == without_name(old)
+    # A text that moves says what was derived of it before.
+    assert without_name(new).items() >= without_name(old).items()
+    assert moved or without_name(new) == without_name(old)

@@ -182,10 +182,9 @@ def test_a_description_says_when_to_use_the_skill(
         "[a](https://example.com/x.md)",
         "[a](mailto:me@example.com)",
         "[a](#below)",
-        "[a](/absolute/path)",
-        "[a](~/notes.md)",
+        "[a](//example.com/x.md)",
         "[a]({baseDir}/x.md)",
-        "[a]($HOME/x.md)",
+        "[a]($PROJECT/x.md)",
         "no link (really.md)",
     ],
 )
@@ -200,6 +199,15 @@ def test_a_link_that_leads_somewhere_or_elsewhere_is_fine(link: str) -> None:
         ("[a](references/guid.md)", "LINK_BROKEN"),
         ("[a](../other/SKILL.md)", "LINK_ESCAPES"),
         ("[a](references/../../x.md)", "LINK_ESCAPES"),
+        ("[a](/absolute/path)", "LINK_ESCAPES"),
+        ("[a](%2Fetc/passwd)", "LINK_ESCAPES"),
+        ("[a](~/notes.md)", "LINK_ESCAPES"),
+        ("[a]($HOME/x.md)", "LINK_ESCAPES"),
+        ("[a](${HOME}/x.md)", "LINK_ESCAPES"),
+        ("[a](file:///etc/passwd)", "LINK_ESCAPES"),
+        ("[a](C:\\Users\\me\\x.md)", "LINK_ESCAPES"),
+        ("[a](..\\other\\x.md)", "LINK_ESCAPES"),
+        ("[a]({baseDir}/../x.md)", "LINK_ESCAPES"),
     ],
 )
 def test_a_link_that_leads_nowhere_or_out_is_pointed_out(link: str, code: str) -> None:
@@ -270,3 +278,19 @@ def test_what_validates_strictly_is_exactly_what_loads_strictly(
     loaded = parse(found, SpecMode.STRICT).skill
 
     assert report(found, strict=True).valid is (loaded is not None)
+
+
+def test_links_of_other_pages_are_followed_from_where_they_stand() -> None:
+    text = front("name: deploy", "description: Use when asked.", body="See [it](references/a.md).")
+    pages = {
+        "references/a.md": "ok [b](b.md) [up](../SKILL.md)\n[gone](c.md)\n[out](../../other/x.md)\n"
+        "```\n[code](nowhere.md)\n```\n[web](https://example.com) [top](#top)\n"
+    }
+    files = ("SKILL.md", "references/a.md", "references/b.md")
+
+    found = validate(document(text), strict=False, files=files, pages=pages).diagnostics
+
+    assert [(one.code, one.message, one.line) for one in found] == [
+        ("LINK_BROKEN", "references/a.md:2: c.md is not there", None),
+        ("LINK_ESCAPES", "references/a.md:3: ../../other/x.md leaves the skill's folder", None),
+    ]

@@ -96,10 +96,11 @@ def test_an_anchor_without_an_alias_is_harmless() -> None:
         ("a: 1\n--- \nb: 2", "YAML_EXCEPTION", 2),
         ("a: 1\n? [b]\n: 2", "YAML_EXCEPTION", 2),
         ("a: 1\n? {b: c}\n: 2", "YAML_EXCEPTION", 2),
-        ("a: [1\nb: 2", "YAML_EXCEPTION", 2),
+        ("a: [1\nb: 2", "YAML_EXCEPTION", 1),
         ("a: 1\n\tb: 2", "BAD_INDENT", 2),
         ("a:\n    b: 1\n  c: 2", "BAD_INDENT", 3),
         ("a: one: two", "YAML_EXCEPTION", 1),
+        ("a: @home", "YAML_EXCEPTION", 1),
         ("a: bell \x07", "YAML_EXCEPTION", 1),
     ],
 )
@@ -108,6 +109,24 @@ def test_what_is_refused_has_a_code_and_a_line(text: str, code: str, line: int) 
 
     assert loaded.root is None
     assert [(problem.code, problem.line) for problem in loaded.problems] == [(code, line)]
+
+
+@each_row(
+    ("text", "said"),
+    [
+        ("a: 'it's broken'", "write a ' inside it twice"),
+        ("a: 'it's: broken'\nb: 1", "write a ' inside it twice"),
+        ("a:\n  - 'it's one'\n  - two", "write a ' inside it twice"),
+        ('a: "say "hi" now"', "with a backslash"),
+        ('a: "one" two', "with a backslash"),
+    ],
+)
+def test_a_quote_that_ends_its_text_too_soon_is_called_so(text: str, said: str) -> None:
+    [problem] = load(text).problems
+
+    assert problem.code == "YAML_EXCEPTION"
+    assert problem.message.startswith("the quoted text ends here and more follows: ")
+    assert said in problem.message
 
 
 def test_nesting_is_read_to_a_bound_and_refused_beyond_it() -> None:

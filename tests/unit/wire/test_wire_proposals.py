@@ -7,8 +7,9 @@ from hashlib import sha256
 import pytest
 from tests.rows import each_row
 
-from prowess.runtime.workshop.proposals import Outlook
+from prowess.runtime.workshop.apply import Outlook
 from prowess.safety.model import Confidence, Finding, Level, content_hash
+from prowess.testing import make_skill
 from prowess.wire import workshop as wire_proposals
 from prowess.workshop.edit import Append, Create, Replace
 from prowess.workshop.proposal import (
@@ -69,7 +70,8 @@ def test_a_record_has_what_clients_read() -> None:
     assert file == {
         "path": "references/a.md", "sizeBytes": len(HELP), "hash": sha256(HELP).hexdigest(),
     }  # fmt: skip
-    assert shown["evidence"] == [{"message": 3, "role": "user", "quote": "weigh it"}]
+    assert (shown["proposedVersion"], shown["evidence"]) == ("v1", "weigh it")
+    assert shown["quotes"] == [{"message": 3, "role": "user", "quote": "weigh it"}]
     assert shown["similar"] == [{"skillName": "boxing", "score": 0.5}]
     assert "statusReason" not in shown
     assert "pendingAt" not in shown
@@ -163,23 +165,27 @@ def test_an_inspection_says_what_can_be_done_and_why_not() -> None:
     shown = wire_proposals.inspection(replace(_proposal(), change=change), {}, 2, outlook)
 
     assert (shown["canApply"], shown["applyProblem"]) == (False, "it is applied already")
-    assert (shown["canRollBack"], shown["rollbackProblem"]) == (True, None)
+    assert (shown["canRollBack"], "rollbackProblem" in shown) == (True, False)
     assert (shown["previousContent"], shown["targetExists"]) == ("before", False)
     assert shown["deletedFiles"] == ["references/a.md"]
     assert [file["path"] for file in shown["supportFiles"]] == ["b.bin"]
-    assert shown["currentSupportFiles"] == [{"path": "b.bin", "content": None, "binary": True}]
+    assert shown["currentSupportFiles"] == [{"path": "b.bin", "binary": True}]
 
 
 def test_a_manifest_lists_proposals_and_skills_and_when_anything_happened() -> None:
     older = replace(_proposal(), id="packing-0", updated_at=1.0)
 
-    shown = wire_proposals.manifest([_proposal(), older], ["alpha\x1b", "beta"])
+    skills = [make_skill(name, description=f"Does\x1b {name}.") for name in ("alpha", "beta")]
+    shown = wire_proposals.manifest([_proposal(), older], skills)
     none = wire_proposals.manifest([], [])
 
     assert shown["schema"] == "openclaw.skill-workshop.proposals-manifest.v1"
     assert [one["id"] for one in shown["proposals"]] == ["packing-1", "packing-0"]
     assert shown["updatedAt"] == "1970-01-01T00:00:01.250Z"
-    assert shown["installedSkills"] == ["alpha", "beta"]
+    assert shown["installedSkills"] == [
+        {"name": "alpha", "skillKey": "alpha", "description": "Does alpha."},
+        {"name": "beta", "skillKey": "beta", "description": "Does beta."},
+    ]
     assert (none["proposals"], none["updatedAt"]) == ([], "1970-01-01T00:00:00.000Z")
 
 

@@ -12,8 +12,7 @@ from prowess.safety.model import (
     ScanReport,
     ScanVerdict,
 )
-from prowess.safety.rules.levels import SCANNER, Acceptance
-from prowess.safety.rules.table import read_examples, read_rules
+from prowess.safety.rules.table import Acceptance, read_examples, read_rules, read_version
 from prowess.wire import safety as wire_safety
 
 FINDING = Finding(
@@ -44,7 +43,7 @@ def test_one_skill_is_shown_as_it_is() -> None:
             {
                 "ruleId": "odd-name",
                 "severity": "warn",
-                "file": "odd\\udcff\\x1b.md",
+                "file": "odd\\xff\\x1b.md",
                 "line": 3,
                 "column": 7,
                 "message": "a message",
@@ -95,7 +94,7 @@ def test_an_acceptance_of_another_scanner_has_lapsed() -> None:
         rule_id="r",
         evidence_hash="e",
         content_hash="c",
-        scanner=SCANNER,
+        scanner=read_version(),
         reason="why",
         accepted_at="now",
     )

@@ -35,7 +35,7 @@ def _missed(*prompts: str, also: Sure | None = None) -> Missed:
         ("Use the form skill.", "asked for the skill"),
         ("Nimm den Skill.", "asked for the skill"),
         ("Tu aurais d\u00fb remplir les champs.", "said what should have been done"),
-        ("Please don't draw text; fill the fields instead.", "said what to do instead"),
+        ("Please don't draw text; fill the fields instead.", "was a correction"),
     ],
 )
 def test_a_complaint_proves_the_miss_and_the_reason_says_how(after: str, how: str) -> None:

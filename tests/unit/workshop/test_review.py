@@ -83,10 +83,14 @@ def test_a_single_line_that_is_too_long_loses_its_beginning() -> None:
     assert len(said) == MOST_TRANSCRIPT
 
 
-def test_a_line_that_does_not_fit_before_others_is_left_out_whole() -> None:
-    said = transcript([("user", "b" * 11_000), ("user", "a" * 6_000)])
+def test_a_line_that_does_not_fit_before_others_is_cut_with_a_mark() -> None:
+    said = transcript([("tool", "c" * 11_000 + "b" * 4_000), ("user", "a" * 6_000)])
 
-    assert said == f"user: {'a' * 6_000}"
+    first, last = said.split("\n")
+    assert first.startswith(f"tool: {CUT} c")
+    assert first.endswith("c" + "b" * 4_000)
+    assert last == f"user: {'a' * 6_000}"
+    assert len(said) == MOST_TRANSCRIPT
 
 
 @given(

@@ -13,6 +13,7 @@ from prowess.transcripts.turns import (
     TranscriptShape,
     build_transcript,
     read_turns,
+    tell_calls,
 )
 from prowess.workshop.capture import capture
 
@@ -221,3 +222,19 @@ def test_what_a_person_typed_beside_a_programs_words_is_heard_alone() -> None:
     (turn,) = build_transcript([TranscriptRecord({"role": "user", "content": content}, 1)]).turns
 
     assert [one.text for one in read_turns(turn.contents)] == ["Paint the door."]
+
+
+def test_the_calls_of_tools_are_told_with_the_start_of_their_input() -> None:
+    messages: list[dict[str, object]] = [
+        {"role": "assistant", "content": [{"type": "tool_use", "name": "Bash", "input": {"a": 1}}]},
+        {
+            "role": "assistant",
+            "tool_calls": [{"function": {"name": "run", "arguments": "x" * 999}}],
+        },
+        {"role": "model", "parts": [{"functionCall": {"name": "list", "args": {}}}]},
+        {"role": "user", "content": "plain words"},
+    ]
+
+    told = [tell_calls(one) for one in messages]
+
+    assert told == ['Bash {"a": 1}', f"run {'x' * 300}", "list {}", ""]

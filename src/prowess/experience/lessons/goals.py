@@ -21,9 +21,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from prowess.data import read_word_group
-from prowess.experience.commands import find_modes, find_options, find_script
+from prowess.experience.commands import (
+    ValueKind,
+    find_modes,
+    find_options,
+    find_script,
+    find_values,
+    read_ending,
+)
 from prowess.experience.lessons.moves import Move, MoveShape, find_moves
-from prowess.experience.values import ValueKind, find_values, read_ending
 from prowess.language.opposites import Sides, are_opposed, find_sides, join_sides
 from prowess.transcripts.traces import Deed, Trace, TraceAction, find_command
 
@@ -64,7 +70,7 @@ def split_goals(runs: Sequence[GoalRun]) -> list[list[int]]:
     places = list(range(len(runs)))
     if len({run.words for run in runs}) < _FEWEST:
         return [places]
-    told = [_told(run) for run in runs]
+    told = [_find_plain_words(run) for run in runs]
     done = [frozenset(_features(run)) for run in runs]
     waiting, parts = [places], []
     while waiting:
@@ -78,7 +84,7 @@ def split_goals(runs: Sequence[GoalRun]) -> list[list[int]]:
     return sorted(parts)
 
 
-def _told(run: GoalRun) -> tuple[str, ...]:
+def _find_plain_words(run: GoalRun) -> tuple[str, ...]:
     """Return the words that are no values: the first one, and those that no step uses."""
     used: set[str] = set()
     for move in run.moves:
@@ -98,7 +104,7 @@ def _letters(text: str) -> Iterator[str]:
 
 def _features(run: GoalRun) -> Iterator[_Feature]:
     said = frozenset(run.words[1:])
-    typed = [text.casefold() for move in run.moves for text in _typed(move)]
+    typed = [text.casefold() for move in run.moves for text in _find_typed(move)]
     ways = {one for move in run.moves if not move.is_look for one in _ways(move)}
     for one in ways:
         label = one.value.casefold()
@@ -107,7 +113,7 @@ def _features(run: GoalRun) -> Iterator[_Feature]:
             yield one
 
 
-def _typed(move: Move) -> list[str]:
+def _find_typed(move: Move) -> list[str]:
     return [text for text in move.fields.values() if text] if move.shape.deed is Deed.TYPE else []
 
 
@@ -315,18 +321,18 @@ def group_traces(
     # Most tasks say the same once their values are out, and a likeness may be dear.
     alike = cache(likeness)
     lumps = _lumps(seen, alike)
-    groups = _joined(lumps, _affinities(lumps, alike))
+    groups = _join_groups(lumps, _affinities(lumps, alike))
     large = [part for group in groups for part in _parts(group, seen) if len(part) >= fewest]
     large.sort(key=lambda group: (-len(group), seen[group[0]].id))
     return tuple(tuple(seen[at].trace for at in group) for group in large)
 
 
 def _parts(group: Sequence[int], seen: Sequence[_Seen]) -> list[list[int]]:
-    runs = [GoalRun(_told_words(seen[at].task), seen[at].moves) for at in group]
+    runs = [GoalRun(_find_telling_words(seen[at].task), seen[at].moves) for at in group]
     return [[group[place] for place in part] for part in split_goals(runs)]
 
 
-def _told_words(masked: str) -> tuple[str, ...]:
+def _find_telling_words(masked: str) -> tuple[str, ...]:
     """Return the words of a task that can tell what to do: `off` can, `please` cannot."""
     found: dict[str, None] = {}
     for word in _WORD.findall(masked.casefold()):
@@ -355,7 +361,8 @@ def _distinct(traces: Iterable[Trace]) -> list[_Seen]:
     known: dict[Hashable, _Seen] = {}
     numbers: dict[tuple[MoveShape, float], int] = {}
     for trace in traces:
-        if not (trace.ok and trace.steps):
+        # Runs whose task nobody wrote down have no goal in common that anybody could name.
+        if not (trace.ok and trace.steps and trace.task.strip()):
             continue
         moves = find_moves(trace)
         if not moves:
@@ -367,7 +374,7 @@ def _distinct(traces: Iterable[Trace]) -> list[_Seen]:
             id=trace.id,
             task=mask_task(trace.task),
             steps=steps,
-            sides=find_sides(_untyped(trace.task, moves)),
+            sides=find_sides(_drop_typed(trace.task, moves)),
             moves=moves,
         )
         content = _content(trace)
@@ -379,7 +386,7 @@ def _distinct(traces: Iterable[Trace]) -> list[_Seen]:
     return list(known.values())
 
 
-def _untyped(task: str, moves: Sequence[Move]) -> str:
+def _drop_typed(task: str, moves: Sequence[Move]) -> str:
     """Return a task without its values: what is looked for may well be how to turn it off."""
     for move in moves:
         typed = move.fields.get("text", "") if move.shape.deed is Deed.TYPE else ""
@@ -408,14 +415,14 @@ def _as_bits(
 def _content(trace: Trace) -> Hashable:
     """Return all that copies of a trace share: what was asked, done, thought and seen."""
     steps = (
-        (step.action.kind, find_command(step.action) or _written(step.action), step.thought)
+        (step.action.kind, find_command(step.action) or _write_fields(step.action), step.thought)
         for step in trace.steps
     )
     seen = (step.result for step in trace.steps)
     return trace.task, trace.final_message, tuple(steps), tuple(seen)
 
 
-def _written(action: TraceAction) -> str:
+def _write_fields(action: TraceAction) -> str:
     return json.dumps({**action.fields}, sort_keys=True, default=str)
 
 
@@ -488,7 +495,7 @@ def _steps_alike(one: _Steps, other: _Steps) -> tuple[float, float]:
     return (2 * shared / whole if whole else 0.0), telling
 
 
-def _joined(lumps: Sequence[_Lump], pairs: Mapping[tuple[int, int], float]) -> list[list[int]]:
+def _join_groups(lumps: Sequence[_Lump], pairs: Mapping[tuple[int, int], float]) -> list[list[int]]:
     """Join what belongs together, the surest first; two groups only where most pairs agree."""
     groups = _Groups(lumps, pairs)
     sure = [pair for pair, affinity in pairs.items() if affinity >= _SAME_GOAL]

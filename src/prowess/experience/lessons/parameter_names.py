@@ -16,7 +16,7 @@ from types import MappingProxyType
 from urllib.parse import quote, quote_plus
 
 from prowess.data import read_table, read_word_group
-from prowess.experience.values import ValueKind, classify_value, read_ending, strip_ending
+from prowess.experience.commands import ValueKind, classify_value, read_ending, strip_ending
 from prowess.transcripts.traces import Deed, UiTarget
 
 
@@ -53,7 +53,7 @@ def _stem(value: str) -> str:
     return strip_ending(value.rsplit("/", 1)[-1])
 
 
-def _joined(value: str, sign: str) -> str:
+def _join_words(value: str, sign: str) -> str:
     return sign.join(part.lower() for part in _PARTS.findall(value))
 
 
@@ -81,10 +81,10 @@ _OF_WORDS: Mapping[Derivation, Callable[[str], str]] = MappingProxyType(
         Derivation.LOWER: str.lower,
         Derivation.UPPER: str.upper,
         Derivation.TITLE: lambda value: value[:1].upper() + value[1:],
-        Derivation.KEBAB: lambda value: _joined(value, "-"),
-        Derivation.SNAKE: lambda value: _joined(value, "_"),
+        Derivation.KEBAB: lambda value: _join_words(value, "-"),
+        Derivation.SNAKE: lambda value: _join_words(value, "_"),
         Derivation.PASCAL: _pascal,
-        Derivation.SPACED: lambda value: _joined(value, " "),
+        Derivation.SPACED: lambda value: _join_words(value, " "),
         Derivation.PLUS: quote_plus,
         Derivation.PERCENT: quote,
         Derivation.DEVICE: lambda value: value.replace(" ", "%s"),
@@ -114,7 +114,7 @@ def _ways(value: str) -> Mapping[Derivation, Callable[[str], str]]:
 
 
 _NAMES_LONGEST = 30
-_LONG_OPTION = re.compile(r"--([A-Za-z][\w-]{1,30})[= ]*[\"']?\Z")
+_LONG_OPTION = re.compile(r"(?:\A|\s)-(?:-[A-Za-z]|[A-Za-z]{2})([\w-]{1,30})[= ]*[\"']?\Z")
 _SHORT_OPTION = re.compile(r"(?:\A|\s)(-[A-Za-z]) ?[\"']?\Z")
 _ASSIGNED = re.compile(r"[\"']?([A-Za-z_][\w-]{1,30})[\"']?\s?[=:]\s?[\"']?\Z")
 _SURE_KINDS = frozenset(
@@ -131,6 +131,7 @@ _KIND_NAMES: Mapping[ValueKind, str] = MappingProxyType(
     {kind: kind.value for kind in ValueKind} | {ValueKind.TEXT: "text", ValueKind.HASH: "commit"}
 )
 _SHORTEST, _MOST_WORD = 3, 20
+_ISSUE = re.compile(r"[A-Z][A-Z0-9]{1,9}-\d{1,6}")
 # What a field is called that takes anything.
 _ANY_TEXT = "search_text"
 
@@ -140,7 +141,7 @@ _words = partial(read_word_group, _TABLE)
 
 
 @cache
-def _taken_by() -> Mapping[str, str]:
+def _find_taken() -> Mapping[str, str]:
     named = read_table(_TABLE)["taken_by"].items()
     return {program: name for name, programs in named for program in programs}
 
@@ -172,13 +173,21 @@ def name_parameter(
     if kind is ValueKind.FILE:
         ending = find_common_ending(values)
         given = f"{name}_file" if rank == 0 and name in _words("in_and_out") else ""
+        if not ending and not any("/" in value for value in values):
+            # What has dots and no common ending may be a key, and then the task says so.
+            given = given or _beside(values, tasks)
         return given or (f"{make_snake_case(ending)}_file" if ending else "file")
     if name and rank <= 1:
-        return (_beside(values, tasks, _person) if name == _ANY_TEXT else "") or name
+        is_any = name == _ANY_TEXT or name in _words("any_fields")
+        return (_beside(values, tasks, _person) if is_any else "") or name
     if kind in _SURE_KINDS:
         return _KIND_NAMES[kind]
     is_folder = kind is ValueKind.TEXT and any(source.is_folder for source in known)
-    return _beside(values, tasks) or name or ("folder" if is_folder else _KIND_NAMES[kind])
+    given = _beside(values, tasks, _person) or name or ("folder" if is_folder else "")
+    is_name = kind is ValueKind.TEXT and all(re.fullmatch(r"[^\W\d]\w*", one) for one in values)
+    if not given and all(map(_ISSUE.fullmatch, values)):
+        return "issue"
+    return given or ("name" if is_name else _KIND_NAMES[kind])
 
 
 def name_secret(source: ValueSource) -> str:
@@ -261,7 +270,7 @@ def _by_source(source: ValueSource, kind: ValueKind) -> tuple[int, str]:
     elif source.deed in (Deed.TOOL, Deed.ASK):
         name = make_snake_case(source.field.rsplit(".", 1)[-1])
     elif not source.before or source.before[-1] in " \"'":
-        name = _taken_by().get(source.name, "")
+        name = _find_taken().get(source.name, "")
     is_whole = source.deed in (Deed.TOOL, Deed.ASK) and not source.before.strip()
     rank = 1 if is_whole else 2
     return (rank, name) if name and name not in _words("plain_fields") else (9, "")
@@ -269,7 +278,9 @@ def _by_source(source: ValueSource, kind: ValueKind) -> tuple[int, str]:
 
 def _by_option(source: ValueSource) -> str:
     if found := _LONG_OPTION.search(source.before):
-        return make_snake_case(found[1])
+        name = make_snake_case(found[0].strip(" -=\"'"))
+        # `--add-label` takes a label.
+        return re.sub(r"\A(?:add|set|with|new)_(?=[a-z]{3})", "", name)
     found = _SHORT_OPTION.search(source.before)
     if found is None:
         return ""
@@ -297,9 +308,7 @@ def _nobody(_before: Sequence[str]) -> str:
 
 
 def _beside(
-    values: Sequence[str],
-    tasks: Sequence[str],
-    person_of: Callable[[Sequence[str]], str] = _nobody,
+    values: Sequence[str], tasks: Sequence[str], person_of: Callable[[Sequence[str]], str] = _nobody
 ) -> str:
     """Return the word before the values in their tasks, or behind them where an article is."""
     found: Counter[str] = Counter()

@@ -8,25 +8,27 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from prowess.experience.commands import is_general
 from prowess.experience.lessons.alignment import Aligned, AlignedStep
-from prowess.experience.lessons.orders import escape_placeholders, format_block, format_code
-from prowess.experience.lessons.parameters import (
-    Parameter,
-    make_phrases,
+from prowess.experience.lessons.goals import compare_words
+from prowess.experience.lessons.orders import format_block, format_code
+from prowess.experience.lessons.parameters import Parameter
+from prowess.experience.lessons.wording import (
+    describe_goal,
+    list_words,
     make_skill_name,
     make_title,
-    simplify_goal,
+    word_goals,
 )
 from prowess.skills.text import one_line
 from prowess.transcripts.traces import Deed
 from prowess.workshop.proposal import Evidence
 
 MOST_BODY = 20_000
-_QUOTE, _MOST_PHRASES = 300, 3
+_QUOTE = 300
 _MOST_STEPS, _MOST_SOURCES, _LONGEST_SOURCE = 60, 12, 140
 _SHORT, _MOST_TOOLS, _SAYS_SOMETHING = 120, 4, 12
 _MOST_OTHERWISE = 6
@@ -34,6 +36,8 @@ _MOST_OTHERWISE = 6
 _MANY = 10
 # A step that says so much tells of its task, and two of them are enough to know it by.
 _TELLS, _SURELY = 1.0, 2
+# So many words of two titles in common are near, and so many others are named.
+_NEAR, _MOST_NEAR = 0.25, 2
 _APP = re.compile(r"[\w.-]{1,100}")
 
 
@@ -63,9 +67,8 @@ class _Room(NamedTuple):
 
 def write_skill(aligned: Aligned) -> LearnedSkill:
     """Return the skill that an alignment teaches."""
-    phrase = simplify_goal(aligned.goal, aligned.parameters)
-    name = make_skill_name(phrase)
-    asked = make_phrases([aligned.goal, *aligned.phrases], aligned.parameters)[:_MOST_PHRASES]
+    phrase, asked = word_goals((aligned.goal, *aligned.phrases), aligned.parameters)
+    name = make_skill_name(phrase, "-".join(_programs(aligned)[:2]) or _find_tool(aligned))
     steps = [step for step in aligned.steps if not step.optional]
     return LearnedSkill(
         name=name,
@@ -83,6 +86,27 @@ def write_skill(aligned: Aligned) -> LearnedSkill:
         payload=_payload(name, aligned),
         goal_key=hash_goal(aligned),
     )
+
+
+def tell_apart(skills: Sequence[LearnedSkill]) -> list[LearnedSkill]:
+    """Return the skills with a word in each on what the nearest others are for."""
+    return [_without_others(skill, skills) for skill in skills]
+
+
+def _without_others(skill: LearnedSkill, others: Sequence[LearnedSkill]) -> LearnedSkill:
+    likeness = {
+        other.name: compare_words(skill.title, other.title)
+        for other in others
+        if other.name != skill.name
+    }
+    near = sorted(likeness, key=lambda name: (-likeness[name], name))[:_MOST_NEAR]
+    titles = {other.name: other.title for other in others}
+    said = "".join(
+        f" Not for requests to {titles[name][:1].lower()}{titles[name][1:]} (use {name})."
+        for name in near
+        if likeness[name] >= _NEAR
+    )
+    return replace(skill, description=skill.description + said)
 
 
 def hash_goal(aligned: Aligned) -> str:
@@ -139,18 +163,23 @@ def _one_quote(task: str) -> str:
 
 
 def _description(phrase: str, asked: Sequence[str], aligned: Aligned) -> str:
-    with_what = _listed(_programs(aligned)[:_MOST_TOOLS], "and")
+    with_what = list_words(_programs(aligned)[:_MOST_TOOLS], "and")
     with_what = f" with {with_what}" if with_what else ""
     with_what += "".join(f" in the app {app}" for app in _apps(aligned)[:1])
-    said = _listed([f'"{escape_placeholders(one)}"' for one in asked], "or")
-    return (
-        f"{make_title(phrase)}{with_what}. Use when the user asks to do this, for example: {said}."
-    )
+    return describe_goal(phrase, asked, with_what)
 
 
 def _programs(aligned: Aligned) -> list[str]:
     steps = (step for step in aligned.steps if not step.optional)
     return list(dict.fromkeys(program for step in steps for program in step.programs))
+
+
+def _find_tool(aligned: Aligned) -> str:
+    """Return what the last tool of a procedure is called, for want of a program."""
+    called = [step.kind.partition(" ") for step in aligned.steps if not step.optional]
+    tools = [name for deed, _, name in called if deed == Deed.TOOL.value]
+    words = re.findall(r"[a-z0-9]+", tools[-1].removeprefix("mcp__").lower()) if tools else []
+    return "-".join(words[:4]) or "learned"
 
 
 def _apps(aligned: Aligned) -> list[str]:
@@ -161,12 +190,6 @@ def _apps(aligned: Aligned) -> list[str]:
 
 def _is_given(parameter: Parameter) -> bool:
     return not (parameter.derived_from or parameter.is_secret or parameter.is_content)
-
-
-def _listed(words: Sequence[str], last: str) -> str:
-    if len(words) <= 1:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def _body(title: str, asked: Sequence[str], aligned: Aligned) -> str:
@@ -183,7 +206,7 @@ def _body(title: str, asked: Sequence[str], aligned: Aligned) -> str:
 def _lines(title: str, asked: Sequence[str], aligned: Aligned, room: _Room) -> Iterator[str]:
     yield f"# {title}"
     sections = (
-        ("When to use", _when(asked, aligned)),
+        ("When to use", _write_when(asked, aligned)),
         ("Parameters", _table(aligned.parameters)),
         ("Preconditions", _preconditions(aligned)),
         ("Procedure", _procedure(aligned, room)),
@@ -197,9 +220,9 @@ def _lines(title: str, asked: Sequence[str], aligned: Aligned, room: _Room) -> I
             yield from ("", f"## {heading}", "", *written)
 
 
-def _when(asked: Sequence[str], aligned: Aligned) -> Iterator[str]:
+def _write_when(asked: Sequence[str], aligned: Aligned) -> Iterator[str]:
     quoted = [format_code(one, _SHORT) for one in asked]
-    yield f"- The user asks to do this: {_listed(quoted, 'or')}."
+    yield f"- The user asks for this, in words like {list_words(quoted, 'or')}."
     yield f"- In the words of a run: {format_code(aligned.goal, _QUOTE)}"
 
 
@@ -270,10 +293,10 @@ def _pitfalls(aligned: Aligned) -> Iterator[str]:
     for other in aligned.otherwise[:_MOST_OTHERWISE]:
         yield f"- One run took step {other.step + 1} otherwise: {other.text}"
     if aligned.detours:
-        yield _left_out(len({one.trace for one in aligned.detours}), of)
+        yield _tell_left_out(len({one.trace for one in aligned.detours}), of)
 
 
-def _left_out(count: int, of: int) -> str:
+def _tell_left_out(count: int, of: int) -> str:
     """Return that steps are left out, and whose; of many runs, also what a few of them took."""
     if of > _MANY:
         return "- Steps that hardly any run took are left out."

@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from types import MappingProxyType
 from typing import NamedTuple
 
-from prowess.experience.commands import is_filtered, strip_filters
+from prowess.experience.commands import is_filtered, read_ending, strip_ending, strip_filters
 from prowess.experience.lessons.moves import MARK, MARK_END, TOO_LONG
 from prowess.experience.lessons.parameter_names import (
     Derivation,
@@ -25,7 +25,6 @@ from prowess.experience.lessons.parameter_names import (
     name_secret,
 )
 from prowess.experience.redaction import HIDDEN
-from prowess.experience.values import read_ending, strip_ending
 from prowess.secrets.credentials import STARS
 from prowess.transcripts.traces import Deed
 
@@ -84,13 +83,13 @@ def stands_in(value: str, task: str) -> bool:
 
 def find_shared_ends(values: Sequence[str]) -> tuple[str, str]:
     """Return how all values begin and end, as far as that is whole words."""
-    before = _shared_begin(values)
-    after = _shared_begin([value[len(before) :][::-1] for value in values])[::-1]
+    before = _find_shared_begin(values)
+    after = _find_shared_begin([value[len(before) :][::-1] for value in values])[::-1]
     before = re.sub(r"[A-Za-z0-9]+\Z", "", before)
     return before, re.sub(r"\A[A-Za-z0-9]+", "", after)
 
 
-def _shared_begin(values: Sequence[str]) -> str:
+def _find_shared_begin(values: Sequence[str]) -> str:
     first, last = min(values), max(values)
     ends = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
     return first[: next(ends, len(first))]
@@ -118,7 +117,7 @@ class TextPiece(NamedTuple):
 
 def split_texts(texts: Sequence[str], *, is_prose: bool) -> tuple[TextPiece, ...] | None:
     """Return what texts share and what differs, in order; None where they are different texts."""
-    rows = [_tokens(text) for text in texts]
+    rows = [[_space(hit[0]) for hit in _TOKEN.finditer(text.strip())] for text in texts]
     if max(len(row) for row in rows) > _MOST_WORDS:
         return None
     found = tuple(_pieces(rows, is_prose=is_prose))
@@ -132,11 +131,7 @@ def split_texts(texts: Sequence[str], *, is_prose: bool) -> tuple[TextPiece, ...
     return found
 
 
-def _tokens(text: str) -> list[str]:
-    return [_spaced(hit[0]) for hit in _TOKEN.finditer(text.strip())]
-
-
-def _spaced(token: str) -> str:
+def _space(token: str) -> str:
     bare = token.lstrip()
     before = token[: len(token) - len(bare)]
     if "\n" in before:
@@ -300,7 +295,7 @@ class ParameterBook:
             return self._content(hidden, source)
         if source.deed is Deed.TYPE and all(map(_PHONE.fullmatch, hidden.values())):
             return self.fill(hidden, source)
-        done = self._pieced(marked, source, hidden)
+        done = self._join_pieces(marked, source, hidden)
         if source.field in _WORD_FIELDS and len(self._otherwise(done, hidden)) == len(hidden):
             return _most_common({at: self.marked(at, text) for at, text in hidden.items()})
         return done
@@ -317,7 +312,7 @@ class ParameterBook:
             if _plainly(self._raw(at, told)) != _plainly(self._raw(at, text))
         }
 
-    def _pieced(self, marked: Values, source: ValueSource, hidden: Values) -> str:
+    def _join_pieces(self, marked: Values, source: ValueSource, hidden: Values) -> str:
         order = sorted(marked)
         is_prose = source.field not in _WORD_FIELDS
         pieces = split_texts([marked[at] for at in order], is_prose=is_prose)
@@ -357,13 +352,13 @@ class ParameterBook:
             return next(iter(present.values()))
         if any(MARK in value for value in present.values()):
             return _most_common(present)
-        if numbered := _numbered(present, source):
+        if numbered := _split_number(present, source):
             option, numbers = numbered
             return option + self.fill(numbers, replace(source, before=f"{option} "))
         if all(value.endswith("/") for value in present.values()):
             inside = replace(source, is_folder=True)
             return self.fill({at: value[:-1] for at, value in present.items()}, inside) + "/"
-        return self._known(present) or self._new(present, source)
+        return self._explain_values(present) or self._new(present, source)
 
     def _new(self, values: dict[int, str], source: ValueSource) -> str:
         if any(len(value) > _CONTENT or "\n" in value for value in values.values()):
@@ -428,7 +423,7 @@ class ParameterBook:
         self.entries.append(ParameterEntry(values=dict(values), sources=[source], is_content=True))
         return write_mark(len(self.entries) - 1)
 
-    def _known(self, values: Values) -> str:
+    def _explain_values(self, values: Values) -> str:
         """Return how values follow from an entry, the same way in every trace."""
         for exactly in (True, False):
             for number, entry in enumerate(self.entries):
@@ -535,7 +530,7 @@ def _is_habit(values: Values, source: ValueSource) -> bool:
     return is_filtered(source.before)
 
 
-def _numbered(values: Values, source: ValueSource) -> tuple[str, Values] | None:
+def _split_number(values: Values, source: ValueSource) -> tuple[str, Values] | None:
     """Return an option and the numbers that it is given without a space: `-j` of `-j4`."""
     hits = {at: _NUMBERED.fullmatch(value) for at, value in values.items()}
     found = {at: hit for at, hit in hits.items() if hit}

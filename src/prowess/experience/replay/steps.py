@@ -6,14 +6,21 @@ below the folder of the trace become relative, so that the replay can work in an
 cannot be repeated exactly is left to a person, who is shown all that the step was asked to do: a
 text that was cut when it was read, a patch that moves or deletes, a tool that nobody knows here, a
 program that was left running.
+
+`quote_bash` is the only way in which a text of a trace may stand in a script: bash reads the word
+back as exactly that text. The word never spans lines, and no character in it can move a cursor or
+turn a line around, so that a script reads as it runs. Two things do not survive, since bash has no
+place for them: a zero byte is left out, and half a surrogate pair becomes U+FFFD.
 """
 
 import json
 import posixpath
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Final
 
 from prowess.data import read_word_group
 from prowess.experience.fingerprint import (
@@ -24,10 +31,90 @@ from prowess.experience.fingerprint import (
     read_patch,
 )
 from prowess.experience.redaction import HIDDEN
-from prowess.experience.replay.bash import quote_bash, show_hidden
 from prowess.experience.replay.gate import ReplayGate, question_path
 from prowess.secrets.credentials import STARS
 from prowess.transcripts.traces import MOST_FIELD, TOOLS, Json, TraceAction, find_command, find_path
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NAMED = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\\": r"\\", "'": r"\'"}
+# What is not seen, or moves what is seen: controls, formats, separators of lines, private signs.
+_HIDDEN_KINDS: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+_NOT_IN_COMMENT = re.compile(r"[^A-Za-z0-9_.:-]+")
+_MOST_IN_COMMENT = 40
+_LAST_BYTE, _LAST_SHORT = 0xFF, 0xFFFF
+
+
+def quote_bash(text: str) -> str:
+    """Return `text` as one word of bash that stands for itself."""
+    text = _SURROGATE.sub("\ufffd", text.replace("\0", ""))
+    if not any(map(_is_hidden, text)):
+        return _plainly_quoted(text)
+    return "".join(_run_quoted(run) for run in _runs(text))
+
+
+def show_hidden(text: str, *, one_line: bool = True) -> str:
+    """Return `text` as it may be printed: what is not seen is written as an escape."""
+    keep = "" if one_line else "\n\t"
+    return "".join(
+        _escape_to_see(letter) if _is_hidden(letter) and letter not in keep else letter
+        for letter in text
+    )
+
+
+def clean_comment(text: str) -> str:
+    """Return a name as it may stand in a comment: letters, digits and a few signs."""
+    return _NOT_IN_COMMENT.sub("-", text)[:_MOST_IN_COMMENT].strip("-") or "unnamed"
+
+
+def _is_hidden(letter: str) -> bool:
+    if letter.isascii():
+        return not letter.isprintable()
+    return unicodedata.category(letter) in _HIDDEN_KINDS
+
+
+def _plainly_quoted(text: str) -> str:
+    return "'" + text.replace("'", r"'\''") + "'"
+
+
+def _runs(text: str) -> list[str]:
+    """Cut a text where it changes between plain letters beyond ASCII and all the rest."""
+    runs: list[str] = []
+    was_foreign = None
+    for letter in text:
+        is_foreign = not letter.isascii() and not _is_hidden(letter)
+        if is_foreign == was_foreign:
+            runs[-1] += letter
+        else:
+            runs.append(letter)
+        was_foreign = is_foreign
+    return runs
+
+
+def _run_quoted(run: str) -> str:
+    # Some encodings take a backslash behind a foreign byte for a part of a letter. So no escape
+    # ever stands behind one within the same quotes.
+    if not run.isascii() and not any(map(_is_hidden, run)):
+        return _plainly_quoted(run)
+    return "$'" + "".join(map(_escape, run)) + "'"
+
+
+def _escape(letter: str) -> str:
+    if letter in _NAMED:
+        return _NAMED[letter]
+    if letter.isascii() and letter.isprintable():
+        return letter
+    # Three octal digits end an escape, whatever follows.
+    return "".join(f"\\{byte:03o}" for byte in letter.encode())
+
+
+def _escape_to_see(letter: str) -> str:
+    if letter in "\n\t\r":
+        return _NAMED[letter]
+    number = ord(letter)
+    if number <= _LAST_BYTE:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number <= _LAST_SHORT else f"\\U{number:08x}"
+
 
 MOST_SECRETS = 8
 # A safe word in place of a secret, where only the shape of a command is looked at.
@@ -38,7 +125,6 @@ _SECRET = re.compile(f"{re.escape(HIDDEN)}|{re.escape(STARS)}")
 class ReplayPlace(StrEnum):
     """Where a part does something."""
 
-    NOWHERE = "nowhere"
     DEVICE = "device"
     HOST = "host"
 
@@ -133,19 +219,19 @@ def join_parts(words: str, parts: Sequence[tuple[str, ReplayPart]]) -> ReplayPar
         words=words,
         lines=tuple(lines),
         danger="; ".join(dict.fromkeys(part.danger for _, part in parts if part.danger)),
-        shown="\n".join(_told(part) for _, part in parts),
+        shown="\n".join(_tell(part) for _, part in parts),
         places=frozenset().union(*(part.places for _, part in parts)),
         is_command=any(part.is_command for _, part in parts),
     )
 
 
-def _told(part: ReplayPart) -> str:
+def _tell(part: ReplayPart) -> str:
     return "\n".join(text for text in (part.words, part.shown or part.value) if text)
 
 
 def _inner_lines(part: ReplayPart) -> tuple[str, ...]:
     if part.lines == ("by_hand",):
-        return (f"by_hand {quote_bash(show_hidden(_told(part), one_line=False))}",)
+        return (f"by_hand {quote_bash(show_hidden(_tell(part), one_line=False))}",)
     return (f"value={quote_bash(part.value)}", *part.lines) if part.value else part.lines
 
 
@@ -248,7 +334,7 @@ def replay_write(action: TraceAction, around: StepContext) -> ReplayPart:
     around.gate.note_change()
     if content is None:
         return leave_to_person(f"write {path or 'a file'}; what it held was not recorded")
-    return _written(path, content, around)
+    return _write(path, content, around)
 
 
 def replay_edit(action: TraceAction, around: StepContext) -> ReplayPart:
@@ -257,9 +343,9 @@ def replay_edit(action: TraceAction, around: StepContext) -> ReplayPart:
     around.gate.note_change()
     edits = _edits(action)
     if len(edits) == 1 and not edits[0].old and edits[0].new:
-        return _written(path, edits[0].new, around)
+        return _write(path, edits[0].new, around)
     return _edited(path, edits, around) or leave_to_person(
-        f"edit {path or 'a file'}; the edit cannot be written here", _asked(action)
+        f"edit {path or 'a file'}; the edit cannot be written here", _show_fields(action)
     )
 
 
@@ -277,7 +363,7 @@ def _patch_part(patch: str, where: str, around: StepContext) -> ReplayPart:
     around.gate.note_change()
     files = read_patch(patch) if _fits(patch) else ()
     known = len(around.secrets.names)
-    found = [(f"{one.how} File", _patched(one, placed(one.path), around)) for one in files]
+    found = [(f"{one.how} File", _patch(one, placed(one.path), around)) for one in files]
     parts = [(how, part) for how, part in found if part is not None and part.is_command]
     if files and len(parts) == len(files):
         return parts[0][1] if len(parts) == 1 else join_parts(f"patches {len(files)} files:", parts)
@@ -289,11 +375,11 @@ def _patch_part(patch: str, where: str, around: StepContext) -> ReplayPart:
     )
 
 
-def _patched(one: PatchedFile, path: str, around: StepContext) -> ReplayPart | None:
+def _patch(one: PatchedFile, path: str, around: StepContext) -> ReplayPart | None:
     if one.how == "Delete":
         return None
     if one.how == "Add":
-        return _written(path, one.content, around)
+        return _write(path, one.content, around)
     edits = [_Edit(change.old, change.new, is_everywhere=False) for change in one.changes]
     return _edited(path, edits, around)
 
@@ -315,7 +401,7 @@ def _edited(path: str, edits: Sequence[_Edit], around: StepContext) -> ReplayPar
     if len(edits) > 1 and asks:
         return leave_to_person(f"edit {path}; it puts in what was not recorded")
     line = f"edit_file {quote_bash(path)} {' '.join(words)}"
-    shown = "\n".join(_show_edit(edit) for edit in edits)
+    shown = "\n".join(f"- {edit.old[:_MOST_TOLD]}\n+ {edit.new[:_MOST_TOLD]}" for edit in edits)
     danger = question_path(path, around.folder) or _loss(path, edits)
     part = make_host_part(f"edits {path}", *asks, line, danger=danger)
     return replace(part, shown=shown)
@@ -327,7 +413,7 @@ def replay_tool(action: TraceAction, around: StepContext) -> ReplayPart:
     if kind.casefold() in read_word_group(TOOLS, "lookups"):
         return make_note(f"{kind}: only looked something up; left out")
     around.gate.note_change()
-    return leave_to_person(f"{kind or 'a tool'} has no command", _asked(action))
+    return leave_to_person(f"{kind or 'a tool'} has no command", _show_fields(action))
 
 
 def _command_part(command: str, where: str, danger: str, secrets: StepSecrets) -> ReplayPart:
@@ -339,7 +425,7 @@ def _command_part(command: str, where: str, danger: str, secrets: StepSecrets) -
     return add_value(make_host_part(words, line, danger=danger), command, told)
 
 
-def _written(path: str, content: str, around: StepContext) -> ReplayPart:
+def _write(path: str, content: str, around: StepContext) -> ReplayPart:
     if not _can_name(path) or not _fits(content):
         return leave_to_person(
             f"write {path or 'a file'}; it is too long or too odd to be kept here"
@@ -401,7 +487,7 @@ def _edit(fields: Mapping[str, Json]) -> _Edit:
     return _Edit(old, action.text("new_string", "new_str", "newText", "newString"), everywhere)
 
 
-def _asked(action: TraceAction) -> str:
+def _show_fields(action: TraceAction) -> str:
     """Return all fields of an action as JSON: on one line where they fit, each text cut."""
     fields = {name: _short(value) for name, value in action.fields.items() if name != "type"}
     if not fields:
@@ -422,7 +508,3 @@ def _short(value: Json) -> Json:
 
 def _cut(text: str, most: int = _MOST_ASKED) -> str:
     return text if len(text) <= most else f"{text[:most]}\n..."
-
-
-def _show_edit(edit: _Edit) -> str:
-    return f"- {edit.old[:_MOST_TOLD]}\n+ {edit.new[:_MOST_TOLD]}"

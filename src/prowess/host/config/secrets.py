@@ -22,7 +22,7 @@ from prowess.runtime.ports import ChildCommand, EntryValues, Processes
 # In capitals: a password may well begin with that sign.
 _NAME = re.compile(r"\$(?:([A-Z_][A-Z0-9_]*)|\{([A-Z_][A-Z0-9_]*)\})")
 _IN_PATH = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
-_MOST_BYTES = 64 * 1024
+_MOST_BYTES = 256 * 1024
 _SECONDS, _MOST_SECONDS = 10.0, 60.0
 # Several programs write this shape, and they do not agree on the name of its one argument.
 _ENV_KEYS = ("name", "id", "env", "variable", "var", "key")
@@ -145,11 +145,11 @@ def referred_variables(values: Mapping[str, Any]) -> set[str]:
         variables = entry.get("env")
         named = variables.values() if isinstance(variables, Mapping) else ()
         for given in (entry.get("apiKey"), *named):
-            found |= _referred(given)
+            found |= _find_referred(given)
     return found
 
 
-def _referred(given: object) -> set[str]:
+def _find_referred(given: object) -> set[str]:
     if isinstance(given, str):
         match = _NAME.fullmatch(given.strip())
         return {match[1] or match[2]} if match else set()

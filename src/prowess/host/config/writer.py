@@ -16,11 +16,11 @@ from os.path import realpath
 from types import MappingProxyType
 from typing import Any
 
-from prowess.errors import ConfigError, ConfigKeyError, ConfigSyntaxError
-from prowess.host.config.file import ConfigFile, parse, to_settings
-from prowess.host.files.read import Content, read_bounded
-from prowess.host.files.state_files import locked, write_private
-from prowess.settings import SETTINGS, SettingProblem
+from prowess.errors import ConfigError, ConfigKeyError, ConfigSyntaxError, explain_failure
+from prowess.host.config.file import MAX_BYTES, ConfigFile, parse, to_settings
+from prowess.host.files.handles import Content, read_bounded
+from prowess.host.files.state_files import Hold, locked, write_private
+from prowess.settings import SETTINGS
 from prowess.skills.notation import RepeatedKeyError, is_plain, strict_loads
 
 
@@ -74,7 +74,7 @@ def unwritable(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ConfigError(path, f"cannot be written: {error.strerror}.") from error
+        raise ConfigError(path, f"cannot be written: {explain_failure(error)}.") from error
 
 
 def _is_plain_json(text: str) -> bool:
@@ -129,7 +129,10 @@ def check_value(parts: Sequence[str], value: object) -> None:
     values: dict[str, Any] = {}
     _put(values, parts, value)
     if not is_plain(values):
-        raise ConfigKeyError(".".join(parts), "cannot be written as JSON.")
+        raise ConfigKeyError(
+            ".".join(parts),
+            "cannot be written as JSON: a lone surrogate, NaN, or a number beyond 64 bits.",
+        )
     for problem in to_settings(values).problems:
         if not problem.unknown:
             wanted = problem.message.removesuffix("; the default is used")
@@ -151,22 +154,15 @@ def is_text(parts: Sequence[str]) -> bool:
     return parts[-1] == "apiKey" or "env" in parts[:-1]
 
 
-# As much as the settings are read from: a larger file would be written and never read again.
-_MAX_BYTES = 4_000_000
 _MAX_JSON5_CHARS = 60_000
 _SENT = "raw"
-
-
-def find_problems(values: Mapping[str, Any]) -> Sequence[SettingProblem]:
-    """Return what the settings would not take, or do not know."""
-    return to_settings(values).problems
 
 
 class ConfigStore:
     """One `prowess.json`, as text."""
 
-    def __init__(self, config: ConfigFile) -> None:
-        self._path = config.path
+    def __init__(self, config: ConfigFile, hold: Hold = locked) -> None:
+        self._path, self._hold = config.path, hold
 
     @property
     def path(self) -> str:
@@ -179,7 +175,7 @@ class ConfigStore:
         Raises:
             ConfigError: it cannot be read.
         """
-        found = read_bounded(realpath(self._path), _MAX_BYTES)
+        found = read_bounded(realpath(self._path), MAX_BYTES)
         if found is None or isinstance(found, Content):
             return None if found is None else found.data
         raise ConfigError(self._path, f"{found.message}.")
@@ -217,7 +213,7 @@ class ConfigStore:
         Raises:
             ConfigError: there can be no lock.
         """
-        with unwritable(self._path), locked(self._path):
+        with unwritable(self._path), self._hold(self._path):
             yield
 
     def write(self, text: str, previous: bytes | None) -> None:
@@ -226,8 +222,9 @@ class ConfigStore:
         Raises:
             ConfigError: it cannot be written.
         """
-        if len(text.encode()) > _MAX_BYTES:
-            raise ConfigError(self._path, f"would become larger than {_MAX_BYTES} bytes.")
+        # A larger file would be written and never read again.
+        if len(text.encode()) > MAX_BYTES:
+            raise ConfigError(self._path, f"would become larger than {MAX_BYTES} bytes.")
         with unwritable(self._path):
             keep_comments(self._path, (previous or b"").decode("utf-8-sig"))
             replace(self._path, text)
@@ -266,26 +263,10 @@ ENTRY = ("plugins", "entries", "skill-workshop")
 
 PROFILES: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
-        "conservative": {
-            "autoCapture": False,
-            "approvalPolicy": "pending",
-            "reviewMode": "off",
-        },
-        "review-first": {
-            "autoCapture": True,
-            "approvalPolicy": "pending",
-            "reviewMode": "hybrid",
-        },
-        "trusted": {
-            "autoCapture": True,
-            "approvalPolicy": "auto",
-            "reviewMode": "hybrid",
-        },
-        "low-cost": {
-            "autoCapture": True,
-            "approvalPolicy": "pending",
-            "reviewMode": "heuristic",
-        },
+        "conservative": {"autoCapture": False, "approvalPolicy": "pending", "reviewMode": "off"},
+        "review-first": {"autoCapture": True, "approvalPolicy": "pending", "reviewMode": "hybrid"},
+        "trusted": {"autoCapture": True, "approvalPolicy": "auto", "reviewMode": "hybrid"},
+        "low-cost": {"autoCapture": True, "approvalPolicy": "pending", "reviewMode": "heuristic"},
     }
 )
 

@@ -19,11 +19,9 @@ from pathlib import Path
 
 from prowess.errors import ContainmentError, PathError
 from prowess.host.files import handles
-from prowess.host.files.handles import Folder, reporting
-from prowess.host.files.read import is_path
-from prowess.safety.paths import PathRefused, segments, shown
+from prowess.host.files.handles import Folder, is_path, reporting
+from prowess.safety.paths import TEMPORARY_PREFIX, PathRefused, segments, shown
 
-TEMPORARY_PREFIX = ".prowess-"
 MAX_ENTRIES = 100_000
 
 Hook = Callable[[str], None]
@@ -87,6 +85,20 @@ class Root:
             if folder.fd is not None:
                 stack.callback(os.close, folder.fd)
             yield cls(folder, swap_hook)
+
+    @classmethod
+    @contextmanager
+    def open_real(cls, real: str) -> Iterator["Root"]:
+        """Hold the folder at a path that was found to be real, whatever has its names by now.
+
+        Raises:
+            PathError: there is no such folder, or it cannot be opened.
+            ContainmentError: a link has one of its names.
+        """
+        with ExitStack() as stack:
+            with reporting(real, "opened"):
+                folder = stack.enter_context(handles.hold_real(real))
+            yield cls(folder)
 
     def read(self, relative: str, limit: int, *, hard_links: bool = True) -> bytes:
         """Return the bytes of a regular file, at most `limit` of them.
@@ -176,7 +188,10 @@ class Root:
             PathError: it cannot be written.
             ContainmentError: the name is not portable, or is or lies behind a link.
         """
-        with self._parent(relative, create=True) as (parent, name), reporting(relative, "written"):
+        with (
+            self._parent(relative, create=True) as (parent, name),
+            reporting(relative, "written", shown(str(self.path))),
+        ):
             handles.refuse_occupied(parent, name, relative, exclusive=exclusive)
             self._hook("checked")
             temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
@@ -203,7 +218,7 @@ class Root:
             folder = self._folder
             for index, name in enumerate(parts):
                 wanted = mode if index == len(parts) - 1 else 0o755
-                with reporting(relative, "made"):
+                with reporting(relative, "made", shown(str(self.path))):
                     handles.make(folder, name, wanted)
                 folder = stack.enter_context(handles.step(folder, name, relative))
 
@@ -225,10 +240,7 @@ class Root:
             self._hook("before-rename")
             with reporting(old, "renamed"):
                 os.replace(
-                    source.at(name),
-                    target.at(new_name),
-                    src_dir_fd=source.fd,
-                    dst_dir_fd=target.fd,
+                    source.at(name), target.at(new_name), src_dir_fd=source.fd, dst_dir_fd=target.fd
                 )
                 source.sync()
                 target.sync()
@@ -319,7 +331,7 @@ class Root:
             folder = self._folder
             for name in parts:
                 if create:
-                    with reporting(relative, "made"):
+                    with reporting(relative, "made", shown(str(self.path))):
                         handles.make(folder, name)
                 self._hook("before-step")
                 folder = stack.enter_context(handles.step(folder, name, relative))

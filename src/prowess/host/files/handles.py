@@ -1,21 +1,128 @@
 """Single steps on folders by handle, never through a link: what `containment.Root` is made of.
 
 Every function takes the folder it works in, and a name in it that is one step. Where the system has
-no handles for folders, a folder is its real path and each step is checked before it is used.
+no handles for folders, a folder is its real path and each step is checked before it is used. A file
+is read bounded, regular, not through a link and never waiting; its stamp tells whether it has to be
+read again.
 """
 
 import errno
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from prowess.errors import ContainmentError, PathError
-from prowess.host.files.read import read_handle
+from prowess.errors import ContainmentError, PathError, explain_failure
 from prowess.safety.paths import shown
+from prowess.skills.model import Diagnostic, diagnose
+
+# A FIFO named SKILL.md must not hang the scan, nor a link be followed after it was checked.
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+Stamp = tuple[int, ...]
+
+_TIMES, _NUMBERS = 2, 4
+_SETTLING_NS = 1_000_000_000
+
+
+def stamp_file(path: str | int) -> Stamp:
+    """Return what changes when a file or a folder does; empty where there is none.
+
+    The time of the last status change too: it moves with permissions, and nobody can set it back.
+    """
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def is_settled(stamps: Stamp) -> bool:
+    """Return whether the last change lies so far back that a later one would show in the stamp.
+
+    The clock of a file system is coarse: a second change in the same tick goes unseen.
+
+    Args:
+        stamps: the stamp of a file, or those of several, one behind the other.
+    """
+    times = [at for first in range(_TIMES) for at in stamps[first::_NUMBERS]]
+    return bool(times) and time.time_ns() - max(times) > _SETTLING_NS
+
+
+class Content(NamedTuple):
+    """The bytes of a file."""
+
+    data: bytes
+
+
+def read_bounded(
+    path: str, limit: int, *, hard_links: bool = True, dir_fd: int | None = None
+) -> Content | Diagnostic | None:
+    """Return the content of `path`, the reason why there is none, or None where it is gone."""
+    try:
+        handle = os.open(path, _FLAGS, dir_fd=dir_fd)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return diagnose("unreadable", f"cannot be read: {error.strerror}", path=path)
+    try:
+        problem = _objection(path, os.fstat(handle), limit, hard_links=hard_links)
+        return problem or _read(path, handle, limit)
+    except OSError as error:
+        return diagnose("unreadable", f"cannot be read: {error.strerror}", path=path)
+    finally:
+        os.close(handle)
+
+
+def _objection(
+    path: str, found: os.stat_result, limit: int, *, hard_links: bool
+) -> Diagnostic | None:
+    if not stat.S_ISREG(found.st_mode):
+        return diagnose("not-a-file", "is not a regular file", path=path)
+    if found.st_nlink > 1 and not hard_links:
+        return diagnose("hard-link", f"has {found.st_nlink} hard links", path=path)
+    if found.st_size > limit:
+        return _too_large(path, limit)
+    return None
+
+
+def _read(path: str, handle: int, limit: int) -> Content | Diagnostic:
+    data = read_handle(handle, limit + 1)
+    # A file can grow while it is read, so the size is checked on what was read too.
+    return Content(data) if len(data) <= limit else _too_large(path, limit)
+
+
+def read_handle(handle: int, most: int) -> bytes:
+    """Return the bytes of an open file, at most so many."""
+    chunks, left = [], most
+    while left > 0 and (chunk := os.read(handle, min(left, 1 << 18))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks)
+
+
+def _too_large(path: str, limit: int) -> Diagnostic:
+    return diagnose("FILE_TOO_LARGE", f"is larger than {limit} bytes", path=path)
+
+
+def is_path(text: str) -> bool:
+    """Return whether the system could look for a file of that name at all."""
+    try:
+        return "\0" not in text and bool(os.fsencode(text))
+    except UnicodeEncodeError:
+        return False
+
 
 BY_HANDLE = {os.open, os.mkdir, os.stat, os.unlink, os.rmdir, os.rename} <= os.supports_dir_fd
 _BASE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -63,14 +170,16 @@ class Folder(NamedTuple):
 
 
 @contextmanager
-def reporting(path: str, done: str) -> Iterator[None]:
-    """Turn what the system says into an error that names the path."""
+def reporting(path: str, done: str, place: str = "") -> Iterator[None]:
+    """Turn what the system says into an error that names the path, and the place of a full disk."""
     try:
         yield
     except FileNotFoundError as error:
         raise PathError(shown(path), f"cannot be {done}: it is not there.") from error
     except OSError as error:
-        raise PathError(shown(path), f"cannot be {done}: {error.strerror}.") from error
+        raise PathError(
+            shown(path), f"cannot be {done}: {explain_failure(error, place)}."
+        ) from error
 
 
 def is_folder(state: os.stat_result) -> bool:
@@ -113,6 +222,27 @@ def _pass(folder: Folder, name: str, *, create: bool) -> Folder:
         return Folder(os.open(name, _PASSAGE, dir_fd=folder.fd), path)
     finally:
         _close(folder)
+
+
+@contextmanager
+def hold_real(real: str) -> Iterator[Folder]:
+    """Hold the folder at a real path, through no link that has appeared in it since.
+
+    Raises:
+        ContainmentError: a link, or something else than a folder, has one of its names by now.
+        OSError: there is none, or it cannot be opened.
+    """
+    try:
+        held = open_real(real, create=False)
+    except OSError as error:
+        if error.errno in _LINK_ERRORS:
+            problem = "is or lies behind a link: put a real folder in its place."
+            raise ContainmentError(shown(real), problem) from error
+        raise
+    try:
+        yield held
+    finally:
+        _close(held)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Small files of the state folder: replaced in one step, by one writer at a time, and private.
+"""Files of the state folder: replaced in one step, by one writer at a time, and private.
 
 The lock of the gateway is one that the system itself gives back when the process ends. Its file
 stays behind and says who held it last; only the lock on it counts.
@@ -10,11 +10,12 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from prowess.errors import GatewayBusyError, PathError, StoreError
+from prowess.errors import GatewayBusyError, PathError, StoreError, explain_failure
+from prowess.host.files.kept_files import is_own
 
 try:
     import fcntl
@@ -24,6 +25,10 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 
+# What the operator accepted of the scanner's findings: verdicts change with it, without a scan.
+ACCEPTANCES_FILE = "safety-acceptances.json"
+# What was shown of the lift of skills.
+PROOFS_FILE = "proofs.json"
 _PREFIX, _SUFFIX = ".prowess-", ".tmp"
 _MOST_CHARS = 16_000_000
 # No write takes so long: whoever began such a file was ended before it could remove it.
@@ -45,6 +50,10 @@ def locked(path: str) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+# Keeps other writers of a file out: those of this machine, or of a whole fleet.
+Hold = Callable[[str], AbstractContextManager[None]]
 
 
 def write_private(path: str, text: str) -> None:
@@ -113,14 +122,16 @@ def read_mapping(path: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def change_mapping(path: str, change: Callable[[dict[str, Any]], object]) -> None:
+def change_mapping(
+    path: str, change: Callable[[dict[str, Any]], object], hold: Hold = locked
+) -> None:
     """Let `change` work on the JSON object in a file, which is then replaced.
 
     Raises:
         StoreError: it cannot be changed.
     """
     try:
-        with locked(path):
+        with hold(path):
             try:
                 values = read_mapping(path)
             except ValueError:
@@ -132,7 +143,7 @@ def change_mapping(path: str, change: Callable[[dict[str, Any]], object]) -> Non
             # Half of a character pair is no text that a file can hold.
             write_private(path, text.encode("utf-8", "replace").decode("utf-8"))
     except OSError as error:
-        raise StoreError(path, f"cannot be changed: {error.strerror}.") from error
+        raise StoreError(path, f"cannot be changed: {explain_failure(error)}.") from error
 
 
 FILE_NAME = "gateway.lock"
@@ -167,7 +178,7 @@ def only_instance(state: str) -> Iterator[InstanceLock]:
         os.makedirs(state, stat.S_IRWXU, exist_ok=True)
         handle = os.open(path, _FLAGS, stat.S_IRUSR | stat.S_IWUSR)
     except OSError as error:
-        raise PathError(path, f"cannot be written: {error.strerror}.") from error
+        raise PathError(path, f"cannot be written: {explain_failure(error)}.") from error
     try:
         _refuse_foreign(path, handle)
         if fcntl is not None:
@@ -176,7 +187,7 @@ def only_instance(state: str) -> Iterator[InstanceLock]:
             except BlockingIOError as error:
                 raise GatewayBusyError(state, _holder(handle)) from error
             except OSError as error:
-                raise PathError(path, f"cannot be locked: {error.strerror}.") from error
+                raise PathError(path, f"cannot be locked: {explain_failure(error)}.") from error
             # What the last one said of itself is true no more.
             os.ftruncate(handle, 0)
         yield InstanceLock(handle)
@@ -186,9 +197,7 @@ def only_instance(state: str) -> Iterator[InstanceLock]:
 
 def _refuse_foreign(path: str, handle: int) -> None:
     """Refuse what somebody else put there: what is written goes into a file of our own alone."""
-    found = os.fstat(handle)
-    is_ours = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
-    if not stat.S_ISREG(found.st_mode) or not is_ours or found.st_nlink > 1:
+    if not is_own(os.fstat(handle)):
         raise PathError(path, "is no regular file of yours under this name alone: remove it.")
 
 

@@ -1,11 +1,12 @@
 """Changes to folders that happen as a whole: made ready where nobody looks, then moved in one step.
 
-Linux can exchange two folders in one step, and move one only where nothing is. Elsewhere, and on
-file systems that know neither, a look and then a plain rename stand for it: between the two lies a
-moment, in which a killed process leaves the folder under its spare name.
+Linux and macOS can exchange two folders in one step, and move one only where nothing is. Elsewhere,
+and on file systems that know neither, a look and then a plain rename stand for it: between the two
+lies a moment, in which a killed process leaves the folder under its spare name.
 
-Whatever a killed process leaves behind has a name that begins with `TEMPORARY_PREFIX`, so whoever
-holds the lock next knows it and may remove it.
+Whatever a killed process leaves behind has a name that begins with `TEMPORARY_PREFIX`: nobody
+copies or serves it, whoever holds the lock next removes it, and so does after a day whoever comes
+across it, unless it is the only place where something still is.
 """
 
 import ctypes
@@ -14,19 +15,21 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping
+import sys
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Protocol
 
 from prowess.errors import PathError
-from prowess.host.files.containment import TEMPORARY_PREFIX, Root
+from prowess.host.files.containment import Root
 from prowess.host.files.handles import BY_HANDLE, reporting
-from prowess.safety.paths import shown
+from prowess.safety.paths import TEMPORARY_PREFIX, shown
 
 _PLAIN, _EXECUTABLE, _PRIVATE = 0o644, 0o755, 0o700
 # A file that was being written, or a folder that was being filled.
-_STRAY_FILE = re.compile(re.escape(TEMPORARY_PREFIX) + r"[0-9a-f]{16}\.tmp\Z")
+_STRAY_FILE = re.compile(re.escape(TEMPORARY_PREFIX) + r"(?:[0-9a-f]{16}|[0-9a-z_]{8})\.tmp\Z")
 _STRAY_FOLDER = re.compile(re.escape(TEMPORARY_PREFIX) + r"[0-9a-f]{16}\Z")
 
 
@@ -40,6 +43,12 @@ class NewFile(Protocol):
     @property
     def executable(self) -> bool:
         """Whether it is a program."""
+
+
+# No write takes so long: whoever began it was ended before it could clear away.
+_STALE_S = 86_400
+# What lies in a staging folder under these names may be the only copy of what is to be changed.
+READY, SPARE = "ready", "spare"
 
 
 def hidden_name() -> str:
@@ -62,6 +71,22 @@ def is_stray_folder(name: str) -> bool:
     return _STRAY_FOLDER.match(name) is not None
 
 
+def sweep_stale(folder: str) -> None:
+    """Remove what killed writers left in a folder more than a day ago, as far as that is allowed.
+
+    What may be the only copy of something is left to whoever holds its lock.
+    """
+    before = time.time() - _STALE_S
+    # Somebody else's folder, or one that cannot be written: there it stays, and nobody looks at it.
+    with suppress(PathError), Root.open(folder) as root:
+        for name, state in root.list():
+            if state.st_mtime >= before or not is_stray(name, state):
+                continue
+            inner = {one for one, _ in root.list(name)} if stat.S_ISDIR(state.st_mode) else set()
+            if inner.isdisjoint((READY, SPARE)):
+                root.remove_tree(name)
+
+
 @contextmanager
 def staging(root: Root) -> Iterator[str]:
     """Hold a private folder inside `root`, and remove it with all that is left in it.
@@ -77,25 +102,6 @@ def staging(root: Root) -> Iterator[str]:
         root.remove_tree(name)
 
 
-@contextmanager
-def moving(root: Root) -> Iterator[Callable[[str, str], None]]:
-    """Hold a way to move entries inside `root`; where anything fails, all of them go back."""
-    done: list[tuple[str, str]] = []
-
-    def move_one(old: str, new: str) -> None:
-        root.rename(old, new)
-        done.append((old, new))
-
-    try:
-        yield move_one
-    except BaseException:
-        for old, new in reversed(done):
-            # The rest goes back whatever becomes of one entry.
-            with suppress(PathError):
-                root.rename(new, old)
-        raise
-
-
 def write_files(root: Root, folder: str, files: Mapping[str, NewFile]) -> None:
     """Make a folder and write files into it, down to the disk.
 
@@ -109,7 +115,11 @@ def write_files(root: Root, folder: str, files: Mapping[str, NewFile]) -> None:
             inner.write(path, file.content, mode=mode, exclusive=True)
 
 
-_NO_REPLACE, _EXCHANGE = 1, 2
+# By system: the function that renames with conditions, and how it spells them.
+_BY_SYSTEM: Mapping[str, tuple[str, Mapping[str, int]]] = {
+    "linux": ("renameat2", {"no-replace": 1, "exchange": 2}),
+    "darwin": ("renameatx_np", {"no-replace": 4, "exchange": 2}),
+}
 _UNKNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
@@ -120,7 +130,7 @@ def move(root: Root, old: str, new: str) -> None:
         PathError: the new place is taken, or it cannot be moved.
         ContainmentError: a link is in the way.
     """
-    if not _rename_by_system(root, old, new, _NO_REPLACE):
+    if not _rename_by_system(root, old, new, "no-replace"):
         root.rename(old, new)
 
 
@@ -131,7 +141,7 @@ def exchange(root: Root, one: str, other: str, spare: str) -> None:
         PathError: one of them is missing or cannot be moved; both are where they were.
         ContainmentError: a link is in the way.
     """
-    if _rename_by_system(root, one, other, _EXCHANGE):
+    if swap(root, one, other):
         return
     root.rename(other, spare)
     try:
@@ -142,27 +152,48 @@ def exchange(root: Root, one: str, other: str, spare: str) -> None:
     root.rename(spare, one)
 
 
+def swap(root: Root, one: str, other: str) -> bool:
+    """Let two entries change places in one step; False where that cannot be done here.
+
+    Raises:
+        PathError: one of them is missing or cannot be moved; both are where they were.
+        ContainmentError: a link is in the way.
+    """
+    try:
+        return _rename_by_system(root, one, other, "exchange")
+    except PathError as error:
+        if is_other_disk(error):
+            return False
+        raise
+
+
+def is_other_disk(error: PathError) -> bool:
+    """Return whether something could not be moved because it lies on another disk or layer."""
+    return isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.EXDEV
+
+
 @cache
 # A function of the system: whether there is one is known only at run time.
-def _renameat2() -> Any:  # noqa: ANN401
-    if not BY_HANDLE or os.name != "posix":
+def _rename_function() -> Any:  # noqa: ANN401
+    if not BY_HANDLE or sys.platform not in _BY_SYSTEM:
         return None
-    return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    return getattr(ctypes.CDLL(None, use_errno=True), _BY_SYSTEM[sys.platform][0], None)
 
 
-def _rename_by_system(root: Root, old: str, new: str, how: int) -> bool:
+def _rename_by_system(root: Root, old: str, new: str, how: str) -> bool:
     """Return whether the system knew how to do it.
 
     Raises:
         PathError: it knew, and could not.
     """
-    call = _renameat2()
+    call = _rename_function()
     if call is None:
         return False
     (old_parent, _, old_name), (new_parent, _, new_name) = old.rpartition("/"), new.rpartition("/")
     with root.handle(old_parent) as source, root.handle(new_parent) as target:
         names = os.fsencode(old_name), os.fsencode(new_name)
-        if call(source, names[0], target, names[1], how) != 0:
+        flags = _BY_SYSTEM[sys.platform][1][how]
+        if call(source, names[0], target, names[1], flags) != 0:
             return _report_failure(ctypes.get_errno(), old, new)
         with reporting(new, "moved"):
             os.fsync(target)

@@ -12,7 +12,10 @@ import json
 import os
 import re
 import secrets
+import shutil
 import stat
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,7 +107,7 @@ def _move_over(old: RootPlace, new: RootPlace, expected: os.stat_result) -> None
     """Copy to the other disk, then let the copy appear and the original go."""
     copy, leaving = new.hidden(), old.hidden()
     try:
-        _copy(old, copy, expected)
+        copy_over(old, copy)
         rename(old, leaving)
         _check(old, leaving, expected)
         rename(copy, new)
@@ -117,44 +120,98 @@ def _move_over(old: RootPlace, new: RootPlace, expected: os.stat_result) -> None
     leaving.root.remove_tree(leaving.relative)
 
 
-def _copy(old: RootPlace, new: RootPlace, expected: os.stat_result) -> None:
+def copy_over(
+    old: RootPlace,
+    new: RootPlace,
+    skip: Callable[[str], bool] = lambda _path: False,
+    *,
+    by_link: bool = False,
+) -> None:
+    """Copy what is at `old` with its permissions, down to the disk.
+
+    Args:
+        old: what is copied.
+        new: where to, and where nothing may be.
+        skip: says of a path inside whether it is left out.
+        by_link: whether files may be shared with the original.
+
+    Raises:
+        PathError: something in it is neither a file nor a folder nor a link.
+        OSError: the system refuses.
+    """
+    if not BY_HANDLE:
+        _copy_by_path(old.path, new.path, skip)
+        return
     with old.root.handle(old.parent) as source, new.root.handle(new.parent) as target:
-        if stat.S_ISLNK(expected.st_mode):
-            os.symlink(os.readlink(old.name, dir_fd=source), new.name, dir_fd=target)
-            return
-        if stat.S_ISREG(expected.st_mode):
-            _copy_file(source, old.name, target, new.name)
-            return
-    new.root.make_folder(new.relative)
+        mode = _copy_entry(source, old.name, target, new.name, by_link=by_link)
+    if not stat.S_ISDIR(mode):
+        return
     with old.root.handle(old.relative) as source, new.root.handle(new.relative) as target:
         for folder, folders, files, here in os.fwalk(".", dir_fd=source, follow_symlinks=False):
-            for name in (*folders, *files):
-                _copy_entry(here, name, target, os.path.join(folder, name))
+            base = "" if folder == "." else f"{folder.removeprefix('./')}/"
+            folders[:] = [name for name in folders if not skip(base + name)]
+            for name in (*folders, *(name for name in files if not skip(base + name))):
+                _copy_entry(here, name, target, base + name, by_link=by_link)
 
 
-def _copy_entry(here: int, name: str, target: int, path: str) -> None:
-    """Copy one entry; the copy is private until it is whole, so its path can be used as it is."""
+def _copy_by_path(old: Path, new: Path, skip: Callable[[str], bool]) -> None:
+    if old.is_symlink() or not old.is_dir():
+        shutil.copy2(old, new, follow_symlinks=False)
+    else:
+
+        def left_out(folder: str, names: list[str]) -> list[str]:
+            base = Path(folder).relative_to(old)
+            return [name for name in names if skip((base / name).as_posix())]
+
+        shutil.copytree(old, new, symlinks=True, ignore=left_out)
+
+
+def _copy_entry(here: int, name: str, target: int, path: str, *, by_link: bool) -> int:
+    """Copy one entry and return its mode.
+
+    The copy is private until it is whole, so its path can be used as it is.
+    """
     state = os.stat(name, dir_fd=here, follow_symlinks=False)
     if stat.S_ISDIR(state.st_mode):
-        os.mkdir(path, stat.S_IMODE(state.st_mode) | stat.S_IRWXU, dir_fd=target)
+        os.mkdir(path, stat.S_IRWXU, dir_fd=target)
+        os.chmod(path, stat.S_IMODE(state.st_mode) | stat.S_IRWXU, dir_fd=target)
     elif stat.S_ISLNK(state.st_mode):
         os.symlink(os.readlink(name, dir_fd=here), path, dir_fd=target)
-    elif stat.S_ISREG(state.st_mode):
-        _copy_file(here, name, target, path)
-    else:
+    elif not stat.S_ISREG(state.st_mode):
         raise PathError(shown(path), "is neither a file nor a folder: it cannot be copied.")
+    elif by_link and _link_file(here, name, target, path):
+        return state.st_mode
+    else:
+        _copy_file(here, name, target, path)
+    if state.st_uid != os.geteuid():
+        # Whose it was it stays, where whoever copies may say so.
+        with suppress(PermissionError):
+            os.chown(path, state.st_uid, state.st_gid, dir_fd=target, follow_symlinks=False)
+    return state.st_mode
+
+
+def _link_file(here: int, name: str, target: int, path: str) -> bool:
+    try:
+        os.link(name, path, src_dir_fd=here, dst_dir_fd=target, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links, or a file that may not have more of them.
+        return False
+    return True
 
 
 def _copy_file(here: int, name: str, target: int, path: str) -> None:
     source = os.open(name, _READ, dir_fd=here)
     try:
         mode = stat.S_IMODE(os.fstat(source).st_mode) & 0o777
-        written = os.open(path, _CREATE, mode, dir_fd=target)
+        written = os.open(path, _CREATE, stat.S_IRUSR | stat.S_IWUSR, dir_fd=target)
         try:
             while chunk := os.read(source, _CHUNK):
                 rest = memoryview(chunk)
                 while rest:
                     rest = rest[os.write(written, rest) :]
+            os.fchmod(written, mode)
             os.fsync(written)
         finally:
             os.close(written)

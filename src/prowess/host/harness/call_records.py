@@ -17,7 +17,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from prowess.hooks.harness import Harness, HookCall, Moment
@@ -25,6 +25,7 @@ from prowess.hooks.harness import Harness, HookCall, Moment
 FILE_NAME = "hooks.jsonl"
 MOST_BYTES = 256 * 1024
 _LONGEST_PROBLEM = 80
+_MOST_RECENT = 50
 _FLAGS = (
     os.O_APPEND
     | os.O_CREAT
@@ -57,15 +58,14 @@ class HookLog:
         """Add a call by nobody we know; it never fails."""
         self._add({"at": at_ms, "problem": problem[:_LONGEST_PROBLEM]})
 
-    def last(self) -> Mapping[Harness, HookCall]:
-        """Return the newest call of each harness; none where the log cannot be read."""
-        found: dict[Harness, HookCall] = {}
-        with suppress(OSError):
-            for line in self._read().splitlines():
-                call = _call(line)
-                if call is not None:
-                    found[call.harness] = call
-        return found
+    def recent(self, harness: Harness) -> Sequence[HookCall]:
+        """Return the last calls of a harness, newest last; none where the log cannot be read."""
+        try:
+            lines = self._read().splitlines()
+        except OSError:
+            return ()
+        found = [call for call in map(_call, lines) if call is not None]
+        return [call for call in found if call.harness is harness][-_MOST_RECENT:]
 
     def _add(self, row: Mapping[str, object]) -> None:
         line = json.dumps(row).encode() + b"\n"
@@ -125,19 +125,6 @@ class HookMarks:
 
     def __init__(self, state: str) -> None:
         self._folder = os.path.join(state, FOLDER)
-
-    def note(self, harness: Harness, session: str) -> None:
-        """Remember that a session was compacted; it never fails."""
-        if session:
-            self._set(_name("compacted", (harness.value, session)))
-
-    def take(self, harness: Harness, session: str) -> bool:
-        """Return whether a session was compacted since this was asked last."""
-        try:
-            os.unlink(os.path.join(self._folder, _name("compacted", (harness.value, session))))
-        except OSError:
-            return False
-        return True
 
     def is_first(self, key: str) -> bool:
         """Return whether a turn was not seen before; from now on it was."""
@@ -200,6 +187,21 @@ def place_to_learn(state: str, patience: float = _PATIENCE_S) -> Iterator[bool]:
             os.close(handle)
 
 
+@contextmanager
+def place_to_index(state: str) -> Iterator[bool]:
+    """Hold the one place for making an index meanwhile; gives False where somebody has it."""
+    handle = None
+    # Nothing can be kept here: then no index can be either.
+    with suppress(OSError):
+        os.makedirs(state, stat.S_IRWXU, exist_ok=True)
+        handle = _lock_slot(os.path.join(state, "hook-indexing.lock"))
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
 def _wait_for_slot(state: str, until: float) -> int | None:
     os.makedirs(state, stat.S_IRWXU, exist_ok=True)
     while True:
@@ -214,6 +216,8 @@ def _wait_for_slot(state: str, until: float) -> int | None:
 
 def _lock_slot(path: str) -> int | None:
     handle = os.open(path, _SLOT_FLAGS, stat.S_IRUSR | stat.S_IWUSR)
+    if fcntl is None:
+        return handle
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

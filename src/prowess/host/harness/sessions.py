@@ -2,33 +2,54 @@
 
 The folders are a person's own, but what lies there was written by other programs and names places
 of its own: links are not followed, sub-agents' files are left out, and what comes or goes meanwhile
-is no trouble. A file that cannot be read is a value with the reason, and hides no other.
+is no trouble. A file that cannot be read is a value with the reason, and hides no other. Two
+harnesses keep all their sessions in a database, which is only ever opened for reading.
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import NamedTuple
+from urllib.parse import quote
 
 from prowess.errors import PathError
 from prowess.hooks.harness import Harness
-from prowess.host.files.read import Content, read_bounded
+from prowess.host.files.handles import Content, read_bounded
 from prowess.host.harness.transcripts import read_transcript
 from prowess.host.sources.harness_folders import ALIASES, PERSONAL, PROJECT, list_session_roots
 from prowess.runtime.sessions import SessionFile
+from prowess.transcripts.chats import (
+    read_copilot_sessions,
+    read_gemini_sessions,
+    read_openclaw_sessions,
+    read_opencode_sessions,
+    read_qwen_sessions,
+)
 from prowess.transcripts.claude_code import read_claude_sessions
 from prowess.transcripts.codex import read_codex_sessions
-from prowess.transcripts.gemini import read_gemini_sessions
 from prowess.transcripts.sessions import Session
-
-READABLE = (Harness.CLAUDE_CODE, Harness.CODEX, Harness.GEMINI)
+from prowess.transcripts.turns import TranscriptRecord
 
 MOST_ENTRIES = 50_000
 _MOST_LINE_BYTES = 4_000_000
 _MOST_NOTE_BYTES = 1_000_000
-_DEEPEST = {Harness.CLAUDE_CODE: 1, Harness.CODEX: 3, Harness.GEMINI: 2}
+_DEEPEST = {
+    Harness.CLAUDE_CODE: 1,
+    Harness.CODEX: 3,
+    Harness.GEMINI: 2,
+    Harness.COPILOT: 1,
+    Harness.QWEN: 2,
+    Harness.OPENCODE: 0,
+    Harness.OPENCLAW: 2,
+}
+READABLE = tuple(_DEEPEST)
+# Of a database, whose newest sessions come first.
+_MOST_SESSIONS, _MOST_ROWS = 500, 200_000
 _SUFFIXES = (".jsonl", ".json")
 _SHORT_ID = 8
 # Folders that every harness but Claude Code reads besides its own.
@@ -39,7 +60,13 @@ _READERS: Mapping[Harness, Callable[..., tuple[Session, ...]]] = {
     Harness.CLAUDE_CODE: read_claude_sessions,
     Harness.CODEX: read_codex_sessions,
     Harness.GEMINI: read_gemini_sessions,
+    Harness.COPILOT: read_copilot_sessions,
+    Harness.QWEN: read_qwen_sessions,
+    Harness.OPENCODE: read_opencode_sessions,
+    Harness.OPENCLAW: read_openclaw_sessions,
 }
+_DATABASES = {Harness.OPENCODE: "opencode.db", Harness.OPENCLAW: "openclaw-agent.sqlite"}
+_EVENTS = "events.jsonl"
 
 
 class _Path(NamedTuple):
@@ -79,7 +106,12 @@ class SessionFolders:
             if look.is_cut:
                 yield look.problem
         for path in sorted(found, reverse=True):
-            yield partial(_read, path)
+            yield partial(_read, path, session)
+
+    def find(self, harness: Harness, session: str) -> Session | None:
+        """Return one session of a harness by its whole id; None where it cannot be found."""
+        held = (one for read in self.files(0, harness, session) for one in read().sessions)
+        return next((one for one in held if session and one.id == session), None)
 
 
 def lies_in_folders(root: str, harness: str) -> bool:
@@ -103,8 +135,15 @@ def project_of(folder: str, home: str) -> str:
 
 
 def _may_be(path: str, session: str) -> bool:
-    """Return whether a file can hold a session; each harness puts at least the id's beginning."""
-    return session[:_SHORT_ID].lower() in os.path.basename(path).lower()
+    """Return whether a file can hold a session; each harness puts at least the id's beginning.
+
+    One names the folder by it, and a database may hold any.
+    """
+    name = os.path.basename(path)
+    if name in _DATABASES.values():
+        return True
+    named = os.path.basename(os.path.dirname(path)) if name == _EVENTS else name
+    return session[:_SHORT_ID].lower() in named.lower()
 
 
 class _Look:
@@ -142,11 +181,14 @@ class _Look:
 
 def _found(harness: Harness, entry: "os.DirEntry[str]") -> Iterator[_Path]:
     try:
-        changed = entry.stat(follow_symlinks=False)
+        changed = entry.stat(follow_symlinks=False).st_mtime_ns
     except OSError:
         # Gone since it was listed: a harness removes old sessions whenever it likes.
         return
-    yield _Path(changed.st_mtime_ns // 1_000_000, harness, entry.path)
+    if harness in _DATABASES and os.path.exists(f"{entry.path}-wal"):
+        # What was written last is not in the file itself yet.
+        changed = max(changed, os.stat(f"{entry.path}-wal").st_mtime_ns)
+    yield _Path(changed // 1_000_000, harness, entry.path)
 
 
 def _entries(folder: str) -> list["os.DirEntry[str]"]:
@@ -160,8 +202,12 @@ def _entries(folder: str) -> list["os.DirEntry[str]"]:
 
 def _is_session(harness: Harness, entry: "os.DirEntry[str]") -> bool:
     name = entry.name.lower()
+    if harness in _DATABASES:
+        return name == _DATABASES[harness] and entry.is_file(follow_symlinks=False)
     if not name.endswith(_SUFFIXES) or not entry.is_file(follow_symlinks=False):
         return False
+    if harness is Harness.COPILOT:
+        return name == _EVENTS
     if harness is Harness.CLAUDE_CODE:
         return name.endswith(".jsonl") and not name.startswith("agent-")
     if harness is Harness.CODEX:
@@ -169,7 +215,9 @@ def _is_session(harness: Harness, entry: "os.DirEntry[str]") -> bool:
     return os.path.basename(os.path.dirname(entry.path)) == "chats"
 
 
-def _read(found: _Path) -> SessionFile:
+def _read(found: _Path, session: str = "") -> SessionFile:
+    if found.harness in _DATABASES:
+        return _read_database(found, session)
     try:
         raw = read_transcript(found.path, most_line_bytes=_MOST_LINE_BYTES)
     except PathError as error:
@@ -178,6 +226,75 @@ def _read(found: _Path) -> SessionFile:
     is_gemini = found.harness is Harness.GEMINI
     sessions = read(cwd=_gemini_folder(found.path)) if is_gemini else read()
     return SessionFile(harness=found.harness, path=found.path, sessions=sessions)
+
+
+def _read_database(found: _Path, session: str) -> SessionFile:
+    """Read those sessions of a database whose id begins like `session`, each as lines."""
+    rows = _rows_of_opencode if found.harness is Harness.OPENCODE else _rows_of_openclaw
+    address = f"file:{quote(os.path.realpath(found.path))}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True, timeout=1)) as database:
+            held = rows(database, session)
+    except sqlite3.Error as error:
+        problem = f"{found.path}: cannot be read as a database of {found.harness}: {error}."
+        return SessionFile(harness=found.harness, path=found.path, problem=problem)
+    read = _READERS[found.harness]
+    sessions = [
+        one
+        for lines in held.values()
+        for one in read([TranscriptRecord(line) for line in lines], path=found.path, skipped={})
+    ]
+    return SessionFile(harness=found.harness, path=found.path, sessions=tuple(sessions))
+
+
+def _rows_of_opencode(database: sqlite3.Connection, session: str) -> Mapping[str, Sequence[object]]:
+    held: dict[str, list[object]] = {}
+    # A session that another one began is a sub-agent's.
+    asked = (
+        "SELECT id, directory, time_created FROM session WHERE parent_id IS NULL"
+        " AND instr(id, ?) = 1 ORDER BY time_updated DESC LIMIT ?"
+    )
+    for name, folder, created in database.execute(asked, (session, _MOST_SESSIONS)):
+        held[name] = [{"id": name, "directory": folder, "time_created": created}]
+    parts: defaultdict[str, list[object]] = defaultdict(list)
+    asked = (
+        "SELECT message_id, data FROM part WHERE instr(session_id, ?) = 1 ORDER BY id DESC LIMIT ?"
+    )
+    for message, data in database.execute(asked, (session, _MOST_ROWS)):
+        parts[message].insert(0, _loads(data))
+    asked = "SELECT session_id, id, data FROM message WHERE instr(session_id, ?) = 1 ORDER BY id"
+    for name, message, data in database.execute(asked, (session,)):
+        told = _loads(data)
+        if name in held and isinstance(told, dict):
+            held[name].append({**told, "parts": parts[message]})
+    return held
+
+
+def _rows_of_openclaw(database: sqlite3.Connection, session: str) -> Mapping[str, Sequence[object]]:
+    held: defaultdict[str, list[object]] = defaultdict(list)
+    asked = (
+        "SELECT current_session_id, entry_json FROM session_nodes ORDER BY updated_at DESC LIMIT ?"
+    )
+    for name, entry in database.execute(asked, (_MOST_SESSIONS,)):
+        told = _loads(entry)
+        shown = told.get("skillsSnapshot") if isinstance(told, dict) else None
+        if isinstance(shown, dict):
+            held[name].append({"type": "skills", "prompt": shown.get("prompt")})
+    # What it packed away is left out: it is old, and packed in a way that nothing here unpacks.
+    asked = (
+        "SELECT session_id, event_json FROM transcript_events WHERE event_json IS NOT NULL"
+        " AND instr(session_id, ?) = 1 ORDER BY session_id, seq LIMIT ?"
+    )
+    for name, event in database.execute(asked, (session, _MOST_ROWS)):
+        held[name].append(_loads(event))
+    return held
+
+
+def _loads(text: object) -> object:
+    try:
+        return json.loads(str(text))
+    except (ValueError, RecursionError):
+        return None
 
 
 def _gemini_folder(path: str) -> str:

@@ -24,8 +24,8 @@ from typing import Any
 
 from prowess.errors import PathError
 from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, apply_edits
-from prowess.hooks.registrations import MODULE, NAME, Format, Program
-from prowess.host.files.read import Content, read_bounded
+from prowess.hooks.registrations import MODULE, NAME, TEXT, Format, Program
+from prowess.host.files.handles import Content, read_bounded
 from prowess.host.files.state_files import locked, write_private, writing_beside
 from prowess.host.harness import jsonc as jsonc_edit
 from prowess.host.harness.jsonc import MARK, DocumentError, JsoncText, find_newline
@@ -122,8 +122,9 @@ def find_own_program(environ: Mapping[str, str]) -> Program:
     if script and found and os.path.realpath(found) == os.path.realpath(script):
         return Program(words=(NAME,), windows=windows)
     if script:
-        return Program(words=(script,), windows=windows)
-    return Program(words=(os.path.abspath(sys.executable), *MODULE), windows=windows)
+        return Program(words=(script,), windows=windows, other=found)
+    words = (os.path.abspath(sys.executable), *MODULE)
+    return Program(words=words, windows=windows, other=found)
 
 
 def _own_script() -> str:
@@ -348,6 +349,8 @@ class HarnessSettings:
             PathError: they are not what the harness could read either.
         """
         text = _decode(path, content)
+        if kind is Format.TEXT:
+            return {} if content is None else {TEXT: text}
         try:
             if kind is Format.TOML:
                 return read_toml(text)
@@ -358,6 +361,8 @@ class HarnessSettings:
     def comments(self, path: str, kind: Format, content: bytes | None) -> Sequence[str]:
         """Return the comments in these bytes of a file, as they are written."""
         text = _decode(path, content)
+        if kind is Format.TEXT:
+            return []
         if kind is Format.TOML:
             return [line.strip() for line in text.splitlines() if line.lstrip().startswith("#")]
         return JsoncText(text).comment_texts() if text.strip().strip(MARK) else []
@@ -372,7 +377,7 @@ class HarnessSettings:
         """
         if not edits and content is not None:
             return content
-        edit = edit_toml if kind is Format.TOML else jsonc_edit.edit_jsonc
+        edit = _EDITORS[kind]
         try:
             return edit(_decode(path, content), edits).encode()
         except DocumentError as error:
@@ -456,6 +461,13 @@ class HarnessSettings:
         for old in _backups_of(target)[_KEPT:]:
             os.unlink(old)
         return name
+
+
+def _edit_text(text: str, edits: Sequence[Edit]) -> str:
+    return str(apply_edits({TEXT: text}, edits).get(TEXT, ""))
+
+
+_EDITORS = {Format.JSON: jsonc_edit.edit_jsonc, Format.TOML: edit_toml, Format.TEXT: _edit_text}
 
 
 def _links(path: str) -> list[str]:

@@ -19,6 +19,8 @@ MOST_BYTES, MOST_LINE_BYTES = 64_000_000, 1_000_000
 # One value takes many times its size in memory, all at once.
 MOST_DOCUMENT_BYTES = 16_000_000
 MOST_LINES = 200_000
+# What was said last, with the results of tools that stand between.
+_END_BYTES = 128_000
 NOT_JSON, NOT_TEXT, TOO_NESTED = "not JSON", "not UTF-8", "nested too deeply"
 TOO_LONG = f"longer than {MOST_LINE_BYTES} bytes"
 TOO_MANY = f"after line {MOST_LINES}"
@@ -59,6 +61,25 @@ def read_transcript(path: str, *, most_line_bytes: int | None = None) -> RawTran
         raise PathError(path, "is not a file: give the file of a transcript.")
     with os.fdopen(handle, "rb") as file:
         return read_stream(file, path, most_line_bytes=most_line_bytes)
+
+
+def read_end(path: str) -> tuple[TranscriptRecord, ...]:
+    """Return the last records of a file of one JSON value a line; none where it has no such end."""
+    try:
+        handle = os.open(path, _FLAGS)
+    except (OSError, ValueError):
+        # Not written yet, or cleared away: then nothing was said before.
+        return ()
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            return ()
+        cut = max(0, found.st_size - _END_BYTES)
+        file.seek(cut)
+        content = file.read(_END_BYTES)
+    # The first line of an end is half a line.
+    whole = content[content.find(b"\n") + 1 :] if cut else content.removeprefix(_MARK)
+    return _lines(whole, MOST_LINE_BYTES).records
 
 
 def read_stream(

@@ -96,8 +96,9 @@ class ProviderReviewer:
     Not for a thread in which an event loop runs.
     """
 
-    def __init__(self, named: str) -> None:
-        self._named = named
+    # What is open already is a model of that library.
+    def __init__(self, named: str, opened: Any = None) -> None:  # noqa: ANN401
+        self._named, self._opened = named, opened
 
     def ask(self, instructions: str, question: str, seconds: float) -> str:
         """Return the model's answer, within so many seconds."""
@@ -114,6 +115,8 @@ class ProviderReviewer:
 
     # Typed where it is installed; it is an extra.
     def _model(self) -> Any:  # noqa: ANN401
+        if self._opened is not None:
+            return self._opened
         provider, _, name = self._named.partition(":")
         if not provider or not name:
             raise self._failure("is no model: give PROVIDER:NAME, such as anthropic:NAME")

@@ -42,7 +42,10 @@ def end_session(leader: int, pause: Callable[[float], object], grace: float) -> 
         grace: how many seconds they have to end by themselves.
     """
     if os.name == "nt":
-        return _end_tree(leader)
+        argv = ("taskkill", "/PID", str(leader), "/T", "/F")
+        # No shell, a fixed program of the system, and a number that we were given by it.
+        subprocess.run(argv, capture_output=True, check=False)  # noqa: S603
+        return True
     if not _send(leader, signal.SIGTERM):
         return True
     try:
@@ -101,13 +104,6 @@ def _groups_by_system(leader: int) -> set[int]:
         if int(session) == leader and state.decode() != _ZOMBIE:
             found.add(int(group))
     return found
-
-
-def _end_tree(leader: int) -> bool:
-    argv = ("taskkill", "/PID", str(leader), "/T", "/F")
-    # No shell, a fixed program of the system, and a number that we were given by it.
-    subprocess.run(argv, capture_output=True, check=False)  # noqa: S603
-    return True
 
 
 _PIECE = 65_536

@@ -11,8 +11,8 @@ import os
 import shutil
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
+from prowess.late import dataclass
 from prowess.skills.eligibility import HostFacts
 
 NOT_FOUND, NOT_RUNNABLE = 127, 126
@@ -55,7 +55,7 @@ def find_program(
     if not name or "\0" in name:
         return FoundProgram(problem="No program is given: name one.", code=NOT_FOUND)
     if os.name == "nt":
-        return _found_on_windows(name, environment, folder)
+        return _find_on_windows(name, environment, folder)
     if os.path.dirname(name):
         return _at(name, os.path.join(folder, name))
     entries = os.get_exec_path(environment)
@@ -98,7 +98,7 @@ def _at(name: str, path: str) -> FoundProgram:
     )
 
 
-def _found_on_windows(name: str, environment: Mapping[str, str], folder: str) -> FoundProgram:
+def _find_on_windows(name: str, environment: Mapping[str, str], folder: str) -> FoundProgram:
     """Leave endings such as .exe and .cmd to the system's own rules."""
     search = next((value for key, value in environment.items() if key.upper() == "PATH"), "")
     where = os.path.join(folder, name) if os.path.dirname(name) else name

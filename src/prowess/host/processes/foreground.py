@@ -144,11 +144,7 @@ def _spawn(command: ChildCommand, path: str, mask: Collection[int]) -> int:
     try:
         with chdir(command.folder) if command.folder else nullcontext():
             return os.posix_spawn(
-                path,
-                command.argv,
-                command.environment,
-                setsigmask=mask,
-                setsigdef=_AS_BY_DEFAULT,
+                path, command.argv, command.environment, setsigmask=mask, setsigdef=_AS_BY_DEFAULT
             )
     except (OSError, ValueError) as error:
         raise _NotStartedError(explain_failed_start(command.argv[0], error)) from error

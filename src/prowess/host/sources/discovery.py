@@ -1,7 +1,10 @@
 """Finding skill files below one root: breadth first, bounded, and never out of the root.
 
 Nothing is parsed here. A folder that holds `SKILL.md` ends its branch: what lies below belongs to
-that skill. Every refusal is a diagnostic; a file that vanishes meanwhile is simply not there.
+that skill. Every refusal is a diagnostic; a file that vanishes meanwhile is simply not there. So is
+a name that cannot be shown as it is: not UTF-8, a line end, an escape sequence. Each folder is
+listed by the handle of its real place, and what was found says where that is: whoever puts a link
+in its place meanwhile leads nobody anywhere.
 Plugins contribute roots by their manifests; a path that leaves its plugin is refused by itself, and
 the others still count.
 """
@@ -9,23 +12,37 @@ the others still count.
 import json
 import os
 import stat
-import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NamedTuple
 
-from prowess.host.files.read import Content, is_path, read_bounded
-from prowess.host.sources.symlinks import LinkRule, is_inside, refuse_link
+from prowess.errors import ContainmentError
+from prowess.host.files.handles import (
+    Content,
+    Stamp,
+    hold_real,
+    is_path,
+    is_settled,
+    read_bounded,
+    stamp_file,
+)
+from prowess.host.sources.symlinks import LinkRule, is_inside, read_real, refuse_link
+from prowess.late import dataclass
+from prowess.safety.paths import TEMPORARY_PREFIX, shown
 from prowess.settings import Limits, SpecMode
-from prowess.skills.diagnostics import diagnose
-from prowess.skills.model import SKIPPED_FOLDERS, Diagnostic, RootKind, Source, Tier
+from prowess.skills.model import SKIPPED_FOLDERS, Diagnostic, RootKind, Source, Tier, diagnose
+from prowess.skills.text import find_name_problem
 
 _STANDALONE_TIERS = frozenset((Tier.BUNDLED, Tier.MANAGED, Tier.WORKSPACE))
-SIDECAR = os.path.join("agents", "openai.yaml")
+_AGENTS, _OPENAI = "agents", "openai.yaml"
+SIDECAR = os.path.join(_AGENTS, _OPENAI)
 _MAX_SIDECAR_BYTES = 64_000
+# What is there but cannot be read is a NUL to the parser, which then keeps the model away.
+_UNREADABLE = b"\0"
 _MIN_ENTRIES, _ENTRIES_PER_CANDIDATE = 1000, 10
-_SETTLING_NS = 1_000_000_000
+# Folders that only hold other folders are no candidates, but somebody has to look into them.
+_FOLDERS_PER_CANDIDATE = 6
 
 
 class FoundFile(NamedTuple):
@@ -36,56 +53,54 @@ class FoundFile(NamedTuple):
     is_skill_file: bool = True
     resources: tuple[str, ...] = ()
     has_sidecar: bool = False
+    # Where it really is, without a link on the way: the folder of a SKILL.md, else the file itself.
+    real: str = ""
+
+
+class _Entry(NamedTuple):
+    """One name in a folder, and what it is: of a link, that it is one."""
+
+    name: str
+    path: str
+    is_link: bool = False
+    is_folder: bool = False
+    is_file: bool = False
 
 
 class _Listing(NamedTuple):
     """A folder as it was last read; good as long as its stamp stays."""
 
-    stamp: tuple[int, int, int]
-    entries: list[os.DirEntry[str]]
+    stamp: Stamp
+    entries: list[_Entry]
     # The folder's own skill, where that needs no second look; a link always does.
     skill: FoundFile | None
 
 
 class FolderCache:
-    """Listings of folders, so that looking again costs one `stat` each.
-
-    A folder that changed within the last second is not kept: the clock of a file system is coarse,
-    and a second change in the same tick would go unseen.
-    """
+    """Listings of folders, so that looking again costs one `stat` each."""
 
     def __init__(self) -> None:
         self._known: dict[str, _Listing] = {}
 
-    def get(self, folder: str) -> _Listing | None:
+    def get(self, folder: "_Place") -> _Listing | None:
         """Return the listing of `folder` if it still holds."""
-        known = self._known.get(folder)
+        known = self._known.get(folder.path)
         if known is None:
             return None
-        try:
-            found = os.stat(folder)
-        except OSError:
-            return None
-        return known if known.stamp == _folder_stamp(found) else None
+        return known if known.stamp == stamp_file(folder.real) else None
 
-    def keep(self, folder: str, entries: list[os.DirEntry[str]], skill: FoundFile | None) -> None:
+    def keep(self, folder: "_Place", listing: _Listing) -> None:
         """Remember a listing that was just made."""
-        try:
-            found = os.stat(folder)
-        except OSError:
-            return
-        if is_settled(found.st_ctime_ns):
-            self._known[folder] = _Listing(_folder_stamp(found), entries, skill)
+        if is_settled(listing.stamp):
+            self._known[folder.path] = listing
 
 
-def _folder_stamp(found: os.stat_result) -> tuple[int, int, int]:
-    # The time of the last status change too: it moves with permissions and nobody can set it back.
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+class _Place(NamedTuple):
+    """A folder as it is called and as it really lies, and how deep below the root."""
 
-
-def is_settled(changed_ns: int) -> bool:
-    """Return whether a change lies so far back that a later one would show in the time stamp."""
-    return time.time_ns() - changed_ns > _SETTLING_NS
+    path: str
+    real: str
+    depth: int = 0
 
 
 @dataclass(slots=True)
@@ -119,9 +134,10 @@ class RootWalker:
         self._cache = cache or FolderCache()
         self._links = LinkRule(source, allowed_targets)
         self._endings = _file_endings(source, mode)
-        self._queue: deque[tuple[str, int]] = deque()
+        self._root = _Place(source.root, os.path.realpath(source.root))
+        self._queue: deque[_Place] = deque()
         self._candidates = 0
-        self._truncated = False
+        self._cut = ""
         self._walk = Walk()
 
     @property
@@ -133,25 +149,27 @@ class RootWalker:
         """Return the root's own SKILL.md, where the root itself is a skill."""
         if self._source.kind is not RootKind.SKILLS:
             return None
-        return self._skill_file(self._source.root, self._entries(self._source.root))
+        return self._skill_file(self._root, self._entries(self._root))
 
     def run(self, start: str = "") -> None:
-        """Walk everything below `start`, by default the root."""
-        first = start or self._source.root
-        self._queue.append((first, 0))
-        while self._queue:
-            folder, depth = self._queue.popleft()
-            self._visit(folder, depth, is_start=folder == first)
-        if self._truncated:
-            limit = self._limits.max_candidates_per_root
-            message = f"more than {limit} folders: the rest was not looked at"
+        """Walk everything below the folder `start` of the root, by default the root."""
+        path, real, _ = self._root
+        first = (
+            _Place(os.path.join(path, start), os.path.join(real, start)) if start else self._root
+        )
+        self._queue.append(first)
+        while self._queue and not self._cut:
+            folder = self._queue.popleft()
+            self._visit(folder, is_start=folder == first)
+        if self._cut:
+            message = f"{self._cut}, and what comes after it, was not looked at"
             self._report("candidates-truncated", message, self._source.root)
 
-    def _visit(self, folder: str, depth: int, *, is_start: bool) -> None:
+    def _visit(self, folder: _Place, *, is_start: bool) -> None:
         known = self._cache.get(folder)
         if known is not None and known.skill is not None and not is_start:
-            self._walk.folders.append(folder)
-            self._take_skill(known.skill)
+            self._walk.folders.append(folder.path)
+            self._take_skill(known.skill._replace(real=folder.real))
             return
         entries = self._entries(folder, known)
         # A start folder with a SKILL.md of its own was judged before: only what lies below counts.
@@ -163,103 +181,136 @@ class RootWalker:
         if any(entry.name == "pyvenv.cfg" for entry in entries):
             return
         for entry in entries:
-            if self._is_standalone(entry):
+            if self._is_standalone(entry) and self._has_plain_name(entry):
                 self._take_standalone(entry, folder)
-        if depth < self._source.depth:
-            self._descend(entries, depth)
+        if folder.depth < self._source.depth:
+            self._descend(folder, entries)
 
     def _take_skill(self, skill: FoundFile) -> None:
+        limit = self._limits.max_candidates_per_root
+        if self._candidates >= limit:
+            self._cut = f"more than {limit} skills: {os.path.basename(skill.folder)}"
+            return
+        self._candidates += 1
         self._walk.found.append(skill)
         if skill.has_sidecar:
-            self._walk.folders.append(os.path.join(skill.folder, "agents"))
+            self._walk.folders.append(os.path.join(skill.folder, _AGENTS))
 
-    def _entries(self, folder: str, known: _Listing | None = None) -> list[os.DirEntry[str]]:
-        self._walk.folders.append(folder)
+    def _entries(self, folder: _Place, known: _Listing | None = None) -> list[_Entry]:
+        self._walk.folders.append(folder.path)
         if known is not None:
             return known.entries
         reported = len(self._walk.diagnostics)
-        entries = self._list(folder)
-        # What was refused must be said again next time, so only a whole listing is kept.
-        if len(self._walk.diagnostics) == reported:
-            self._cache.keep(folder, entries, self._plain_skill(folder, entries))
-        return entries
-
-    def _list(self, folder: str) -> list[os.DirEntry[str]]:
-        most = max(_MIN_ENTRIES, _ENTRIES_PER_CANDIDATE * self._limits.max_candidates_per_root)
-        found: list[os.DirEntry[str]] = []
         try:
-            with os.scandir(folder) as scan:
-                for entry in scan:
-                    found.append(entry)
-                    if len(found) > most:
-                        self._report("entries-truncated", f"more than {most} entries", folder)
-                        break
+            with hold_real(folder.real) as held:
+                stamp = stamp_file(folder.real if held.fd is None else held.fd)
+                entries = self._list(folder, folder.real if held.fd is None else held.fd)
         except FileNotFoundError:
             return []
-        except OSError as error:
-            self._report("unreadable", f"cannot be read: {error.strerror}", folder)
+        except ContainmentError:
+            # It was a folder when it was found, and a link has its name by now.
+            self._refuse(folder.path)
             return []
-        found.sort(key=_entry_name)
+        except OSError as error:
+            self._report("unreadable", f"cannot be read: {error.strerror}", folder.path)
+            return []
+        # What was refused must be said again next time, so only a whole listing is kept.
+        if len(self._walk.diagnostics) == reported:
+            self._cache.keep(folder, _Listing(stamp, entries, self._plain_skill(folder, entries)))
+        return entries
+
+    def _list(self, folder: _Place, handle: int | str) -> list[_Entry]:
+        most = max(_MIN_ENTRIES, _ENTRIES_PER_CANDIDATE * self._limits.max_candidates_per_root)
+        found: list[_Entry] = []
+        with os.scandir(handle) as scan:
+            for entry in scan:
+                found.append(_look_at(folder, entry))
+                if len(found) > most:
+                    self._report("entries-truncated", f"more than {most} entries", folder.path)
+                    break
+        found.sort()
+        if any(entry.name.startswith(TEMPORARY_PREFIX) for entry in found):
+            # Almost never, and what it takes to remove things is not needed otherwise.
+            from prowess.host.files.transaction import sweep_stale
+
+            sweep_stale(folder.real)
         return found
 
-    def _skill_file(self, folder: str, entries: Sequence[os.DirEntry[str]]) -> FoundFile | None:
+    def _skill_file(self, folder: _Place, entries: Sequence[_Entry]) -> FoundFile | None:
         entry = _skill_entry(entries)
-        if entry is None or (entry.is_symlink() and not self._stays(entry, folder)):
+        if entry is None or (entry.is_link and not self._stays(entry, folder)):
             return None
         return _make_found(folder, entry, entries)
 
-    def _plain_skill(self, folder: str, entries: Sequence[os.DirEntry[str]]) -> FoundFile | None:
+    def _plain_skill(self, folder: _Place, entries: Sequence[_Entry]) -> FoundFile | None:
         """Return the folder's skill file unless it is a link, which must be judged each time."""
         if self._source.kind is not RootKind.SKILLS:
             return None
         entry = _skill_entry(entries)
-        return None if entry is None or entry.is_symlink() else _make_found(folder, entry, entries)
+        return None if entry is None or entry.is_link else _make_found(folder, entry, entries)
 
-    def _stays(self, entry: os.DirEntry[str], folder: str) -> bool:
+    def _stays(self, entry: _Entry, folder: _Place) -> bool:
         """A linked SKILL.md must stay in its own skill's folder, whatever the root allows."""
-        if is_inside(os.path.realpath(entry.path), os.path.realpath(folder)):
+        if is_inside(_resolve(os.path.join(folder.real, entry.name)), folder.real):
             return True
         self._refuse(entry.path)
         return False
 
-    def _is_standalone(self, entry: os.DirEntry[str]) -> bool:
+    def _is_standalone(self, entry: _Entry) -> bool:
         name = entry.name.lower()
         if not name.endswith(self._endings) or name.startswith("."):
             return False
         return name not in {"readme.md", "skill.md"}
 
-    def _take_standalone(self, entry: os.DirEntry[str], folder: str) -> None:
-        if not _is_file(entry):
-            if not entry.is_symlink() and not entry.is_dir():
+    def _take_standalone(self, entry: _Entry, folder: _Place) -> None:
+        real = os.path.join(folder.real, entry.name)
+        if entry.is_link:
+            real = _resolve(real)
+            if not os.path.isfile(real):
+                return
+            if not self._links.is_allowed(real):
+                self._refuse(entry.path, real)
+                return
+        elif not entry.is_file:
+            if not entry.is_folder:
                 self._report("not-a-file", "is not a regular file", entry.path)
             return
-        if entry.is_symlink() and not self._links.is_allowed(os.path.realpath(entry.path)):
-            self._refuse(entry.path)
-            return
-        self._walk.found.append(FoundFile(path=entry.path, folder=folder, is_skill_file=False))
+        found = FoundFile(path=entry.path, folder=folder.path, is_skill_file=False, real=real)
+        self._walk.found.append(found)
 
-    def _descend(self, entries: Sequence[os.DirEntry[str]], depth: int) -> None:
-        folders = [entry for entry in entries if self._may_enter(entry)]
-        # A repository keeps its skills in `skills/`: it is looked at even when the cap is full.
+    def _descend(self, folder: _Place, entries: Sequence[_Entry]) -> None:
+        folders = [inner for entry in entries if (inner := self._enter(folder, entry)) is not None]
+        # A repository keeps its skills in `skills/`: it comes first where not all can be looked at.
         folders.sort(key=_skills_first)
-        for entry in folders:
-            if self._candidates >= self._limits.max_candidates_per_root and entry.name != "skills":
-                self._truncated = True
-                return
-            self._candidates += 1
-            self._queue.append((entry.path, depth + 1))
+        limit = max(_MIN_ENTRIES, _FOLDERS_PER_CANDIDATE * self._limits.max_candidates_per_root)
+        left = limit - len(self._walk.folders) - len(self._queue)
+        self._queue += folders[: max(left, 0)]
+        if len(folders) > left:
+            first = os.path.basename(folders[max(left, 0)].path)
+            self._cut = self._cut or f"more than {limit} folders: {first}"
 
-    def _may_enter(self, entry: os.DirEntry[str]) -> bool:
+    def _enter(self, folder: _Place, entry: _Entry) -> _Place | None:
+        """Return the folder that an entry is or leads to, where it is one to look into."""
         if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
-            return False
-        try:
-            if not entry.is_symlink():
-                return entry.is_dir(follow_symlinks=False)
-            return self._is_folder(entry) and self._may_follow(entry.path)
-        except OSError:
-            return False
+            return None
+        real = os.path.join(folder.real, entry.name)
+        if entry.is_link:
+            if not (self._leads_to_folder(entry) and self._has_plain_name(entry)):
+                return None
+            real = _resolve(real)
+            if not (real and self._may_follow(entry.path, real)):
+                return None
+        elif not (entry.is_folder and self._has_plain_name(entry)):
+            return None
+        return _Place(entry.path, real, folder.depth + 1)
 
-    def _is_folder(self, entry: os.DirEntry[str]) -> bool:
+    def _has_plain_name(self, entry: _Entry) -> bool:
+        """Return whether a name can be shown as it is; one that cannot is reported."""
+        problem = _diagnose_name(entry.path)
+        self._walk.diagnostics += problem
+        return not problem
+
+    def _leads_to_folder(self, entry: _Entry) -> bool:
         """Return whether a link leads to a folder; one that leads to itself is reported."""
         try:
             return stat.S_ISDIR(os.stat(entry.path).st_mode)
@@ -269,8 +320,7 @@ class RootWalker:
             self._report("unreadable", f"cannot be read: {error.strerror}", entry.path)
             return False
 
-    def _may_follow(self, path: str) -> bool:
-        target = os.path.realpath(path)
+    def _may_follow(self, path: str, target: str) -> bool:
         if not self._links.may_lead_to(target):
             self._refuse(path, target)
             return False
@@ -278,28 +328,65 @@ class RootWalker:
 
     def _refuse(self, path: str, target: str = "") -> None:
         self._walk.diagnostics.append(
-            refuse_link(self._source.tier, path, target or os.path.realpath(path))
+            refuse_link(self._source.tier, path, target or _resolve(path))
         )
 
     def _report(self, code: str, message: str, path: str) -> None:
         self._walk.diagnostics.append(diagnose(code, message, path=path))
 
 
-def _skill_entry(entries: Sequence[os.DirEntry[str]]) -> os.DirEntry[str] | None:
+def _resolve(path: str) -> str:
+    """Return the real path, or nothing where a link goes away while it is followed."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return ""
+
+
+def _diagnose_name(path: str) -> list[Diagnostic]:
+    folder, name = os.path.split(path)
+    problem = find_name_problem(name)
+    if not problem:
+        return []
+    message = f"is left out: its name {problem}"
+    return [diagnose("name-unusable", message, path=os.path.join(folder, shown(name)))]
+
+
+def _look_at(folder: _Place, entry: os.DirEntry[str]) -> _Entry:
+    path = os.path.join(folder.path, entry.name)
+    try:
+        if entry.is_symlink():
+            return _Entry(entry.name, path, is_link=True)
+        is_folder = entry.is_dir(follow_symlinks=False)
+        return _Entry(
+            entry.name,
+            path,
+            is_folder=is_folder,
+            is_file=not is_folder and entry.is_file(follow_symlinks=False),
+        )
+    except OSError:
+        # Gone meanwhile, or not for us to look at: it has a name and nothing else.
+        return _Entry(entry.name, path)
+
+
+def _skill_entry(entries: Sequence[_Entry]) -> _Entry | None:
     named = [entry for entry in entries if entry.name.lower() == "skill.md"]
     exact = [entry for entry in named if entry.name == "SKILL.md"]
     return next(iter(exact or named), None)
 
 
-def _make_found(
-    folder: str, skill: os.DirEntry[str], entries: Sequence[os.DirEntry[str]]
-) -> FoundFile:
+def _make_found(folder: _Place, skill: _Entry, entries: Sequence[_Entry]) -> FoundFile:
     others = [entry for entry in entries if entry is not skill]
     return FoundFile(
         path=skill.path,
-        folder=folder,
-        resources=tuple(_label(other) for other in others if not other.name.startswith(".")),
-        has_sidecar=any(other.name == "agents" for other in others),
+        folder=folder.path,
+        real=folder.real,
+        resources=tuple(
+            f"{other.name}/" if other.is_folder else other.name
+            for other in others
+            if not other.name.startswith(".") and not find_name_problem(other.name)
+        ),
+        has_sidecar=any(other.name == _AGENTS for other in others),
     )
 
 
@@ -314,37 +401,21 @@ def _file_endings(source: Source, mode: SpecMode) -> tuple[str, ...]:
     return ()
 
 
-def _entry_name(entry: os.DirEntry[str]) -> str:
-    return entry.name
-
-
-def _skills_first(entry: os.DirEntry[str]) -> bool:
-    return entry.name != "skills"
-
-
-def _label(entry: os.DirEntry[str]) -> str:
-    try:
-        return entry.name + "/" if entry.is_dir(follow_symlinks=False) else entry.name
-    except OSError:
-        return entry.name
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_file()
-    except OSError:
-        return False
+def _skills_first(folder: _Place) -> bool:
+    return os.path.basename(folder.path) != "skills"
 
 
 def read_sidecar(found: FoundFile) -> bytes | None:
     """Return the text of Codex's policy file, if the skill has one."""
     if not found.has_sidecar:
         return None
-    content = read_bounded(os.path.join(found.folder, SIDECAR), _MAX_SIDECAR_BYTES)
+    try:
+        content = read_real(os.path.join(found.real, _AGENTS), _OPENAI, _MAX_SIDECAR_BYTES)
+    except ContainmentError:
+        return _UNREADABLE
     if content is None:
         return None
-    # What is there but cannot be read is a NUL to the parser, which then keeps the model away.
-    return content.data if isinstance(content, Content) else b"\0"
+    return content.data if isinstance(content, Content) else _UNREADABLE
 
 
 _MANIFESTS = (
@@ -374,7 +445,10 @@ def find_plugin_sources(folders: Sequence[str], disabled: frozenset[str]) -> Sou
             message = "holds no plugin manifest"
             result.diagnostics.append(diagnose("plugin-invalid", message, path=folder))
         for plugin in plugins:
-            _add_plugin(plugin, disabled, result)
+            problem = _diagnose_name(plugin)
+            result.diagnostics += problem
+            if not problem:
+                _add_plugin(plugin, disabled, result)
     return result
 
 

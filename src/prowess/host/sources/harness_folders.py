@@ -127,6 +127,13 @@ def find_workspace(cwd: str, projects: Sequence[str], current: str, home: str) -
     return place if found == real else found
 
 
+def is_project(folder: str, home: str) -> bool:
+    """Return whether a folder is somebody's project: it holds skills, or is a repository."""
+    real, own_home = os.path.realpath(folder), os.path.realpath(home)
+    is_above = _is_within(own_home, real)
+    return not is_above and next(_find_marked(real, own_home), None) == real
+
+
 def _is_usable(folder: str, own_home: str) -> bool:
     """Return whether a folder that somebody named exists, and is no home and nothing above one."""
     if not folder or len(folder) > _LONGEST_PATH or "\0" in folder or not os.path.isabs(folder):
@@ -189,6 +196,8 @@ def list_session_roots(home: str, environ: Mapping[str, str]) -> Mapping[Harness
     copilot = _follow_variable(environ, "COPILOT_HOME", home, ".copilot")
     gemini = os.path.join(_follow_variable(environ, "GEMINI_CLI_HOME", home, ""), ".gemini")
     cursor = os.path.join(home, ".cursor")
+    data = _follow_variable(environ, "XDG_DATA_HOME", home, os.path.join(".local", "share"))
+    claw = _follow_variable(environ, "OPENCLAW_STATE_DIR", home, ".openclaw")
     return {
         Harness.CLAUDE_CODE: (os.path.join(claude, "projects"),),
         Harness.CODEX: tuple(os.path.join(codex, name) for name in _CODEX_FOLDERS),
@@ -199,6 +208,9 @@ def list_session_roots(home: str, environ: Mapping[str, str]) -> Mapping[Harness
             os.path.join(copilot, "history-session-state"),
         ),
         Harness.VSCODE: _code_folders(home, environ),
+        Harness.QWEN: (os.path.join(home, ".qwen", "projects"),),
+        Harness.OPENCODE: (os.path.join(data, "opencode"),),
+        Harness.OPENCLAW: (os.path.join(claw, "agents"),),
     }
 
 

@@ -7,32 +7,44 @@ validation the same files are given as documents: those that people name, or all
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+import stat
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import field, replace
 
 from prowess.errors import PathError
-from prowess.host.files.read import Content, is_path, read_bounded
+from prowess.host.files.containment import Root
+from prowess.host.files.handles import Content, Stamp, is_folder, is_path, is_settled
 from prowess.host.sources.discovery import (
-    SIDECAR,
     FolderCache,
     FoundFile,
     RootWalker,
     SourceRoots,
     Walk,
     find_plugin_sources,
-    is_settled,
     read_sidecar,
 )
 from prowess.host.sources.harness_folders import PERSONAL, PROJECT, HarnessFolder
-from prowess.host.sources.symlinks import find_escape, is_inside, refuse_link
+from prowess.host.sources.parsed_files import ParsedFiles, ReadFile, stamp_found
+from prowess.host.sources.symlinks import is_inside, read_found, read_real
+from prowess.late import dataclass
 from prowess.runtime.ports import Scan
+from prowess.safety.paths import is_hidden
 from prowess.settings import Limits, Settings, SpecMode
-from prowess.skills.diagnostics import diagnose
-from prowess.skills.model import SKIPPED_FOLDERS, Diagnostic, Document, Parsed, Skill, Source, Tier
-from prowess.skills.parse import parse
+from prowess.skills.model import (
+    SKIPPED_FOLDERS,
+    Diagnostic,
+    Document,
+    Parsed,
+    Skill,
+    Source,
+    Tier,
+    diagnose,
+)
+from prowess.skills.text import find_name_problem
 
 _MAX_FILES = 2_000
+_MAX_PAGES, _MAX_PAGE_BYTES = 100, 256_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +55,10 @@ class Candidate:
     document: Document | None
     problem: Diagnostic | None = None
     files: tuple[str, ...] = ()
+    # The pages below it, for checking their links.
+    pages: Mapping[str, str] = field(default_factory=dict)
+    # Entries that are links, and lead out of its folder or nowhere: what they lead to.
+    away: Mapping[str, str] = field(default_factory=dict)
 
 
 def find_named(
@@ -63,7 +79,9 @@ def find_named(
         elif os.path.isfile(absolute) and absolute.lower().endswith((".md", ".mdc")):
             is_skill = os.path.basename(absolute).lower() == "skill.md"
             source = Source(tier=Tier.WORKSPACE, root=os.path.dirname(absolute))
-            found = FoundFile(absolute, os.path.dirname(absolute), is_skill)
+            # A person who names a link means what it leads to.
+            real = os.path.realpath(os.path.dirname(absolute) if is_skill else absolute)
+            found = FoundFile(absolute, os.path.dirname(absolute), is_skill, real=real)
             yield from _candidate(source, found, limits)
         else:
             problem = "is not a Markdown file" if os.path.isfile(absolute) else "does not exist"
@@ -87,11 +105,9 @@ def find_inside(
 
 
 def _candidate(source: Source, found: FoundFile, limits: Limits) -> Iterator[Candidate]:
-    path = os.path.realpath(found.path)
-    bundled = source.tier is Tier.BUNDLED
-    content = read_bounded(path, limits.max_skill_file_bytes, hard_links=bundled)
+    content = read_found(source, found, limits.max_skill_file_bytes)
     if isinstance(content, Diagnostic):
-        yield Candidate(path=found.path, document=None, problem=content)
+        yield Candidate(path=found.path, document=None, problem=replace(content, path=found.path))
     elif isinstance(content, Content):
         document = Document(
             source=source,
@@ -99,24 +115,48 @@ def _candidate(source: Source, found: FoundFile, limits: Limits) -> Iterator[Can
             folder=found.folder,
             content=content.data,
             is_skill_file=found.is_skill_file,
+            real=found.real,
             sidecar=read_sidecar(found._replace(has_sidecar=found.is_skill_file)),
         )
         # A stand-alone text has no files of its own.
-        files = _files(found.folder) if found.is_skill_file else ()
-        yield Candidate(path=found.path, document=document, files=files)
+        files, away = _list_files(found.real) if found.is_skill_file else ((), {})
+        pages = _read_pages(found.real, files) if found.is_skill_file else {}
+        yield Candidate(path=found.path, document=document, files=files, pages=pages, away=away)
 
 
-def _files(folder: str) -> tuple[str, ...]:
-    """Return the files below `folder`, with forward slashes, for checking links."""
+def _read_pages(folder: str, files: Sequence[str]) -> dict[str, str]:
+    """Return the first pages below a skill's folder that are text."""
+    own = [name for name in files if "/" in name and name.lower().endswith(".md")]
+    texts = {}
+    for name in own[:_MAX_PAGES]:
+        parent, base = os.path.split(os.path.join(folder, name))
+        # A page behind a link is none of the skill's.
+        with suppress(PathError):
+            content = read_real(parent, base, _MAX_PAGE_BYTES)
+            if isinstance(content, Content):
+                texts[name] = content.data.decode("utf-8", "replace").replace("\r\n", "\n")
+    return texts
+
+
+def _list_files(folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the files below the real `folder`, with forward slashes, and the links that leave it.
+
+    Those are named with what they lead to, which is empty where it is nothing.
+    """
     found: list[str] = []
+    away: dict[str, str] = {}
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         relative = os.path.relpath(base, folder).replace(os.sep, "/")
         prefix = "" if relative == "." else relative + "/"
-        found += [prefix + name for name in sorted(names)]
+        for name in (*folders, *sorted(names)):
+            target = os.path.realpath(path := os.path.join(base, name))
+            if os.path.islink(path) and not (is_inside(target, folder) and os.path.exists(target)):
+                away[prefix + name] = target if os.path.exists(target) else ""
+        found += [prefix + name for name in sorted(names) if not is_hidden(name)]
         if len(found) >= _MAX_FILES:
             break
-    return tuple(found[:_MAX_FILES])
+    return tuple(found[:_MAX_FILES]), away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +201,18 @@ def resolve_roots(workspace: str, folders: Folders, settings: Settings) -> Sourc
     ]
     roots.sources = _without_repetition(roots.sources)
     return roots
+
+
+def has_many_folders(workspace: str, folders: Folders, settings: Settings, most: int) -> bool:
+    """Return whether more than `most` folders lie right in the roots, without looking into one."""
+    left = most
+    for source in resolve_roots(workspace, folders, settings).sources:
+        # What is not there, or not for us to see, holds nothing.
+        with suppress(OSError), os.scandir(source.root) as entries:
+            left -= sum(not one.name.startswith(".") and one.is_dir() for one in entries)
+        if left < 0:
+            return True
+    return False
 
 
 def expand_path(path: str, home: str, base: str) -> str:
@@ -223,19 +275,9 @@ def _without_repetition(sources: Sequence[Source]) -> list[Source]:
 
 _MAX_RESOURCES, _MAX_RESOURCE_DEPTH = 2_000, 8
 
+# To parse fewer takes less time than to look after a file of what they said.
+_FEWEST_KEPT = 24
 _PROJECT_TIERS = frozenset((Tier.HARNESS_PROJECT, Tier.AGENTS_PROJECT, Tier.WORKSPACE))
-
-_Stamp = tuple[int, ...]
-
-
-class _Read(NamedTuple):
-    """A file as it was last read."""
-
-    stamp: _Stamp
-    # False where the file changed so recently that its stamp cannot be trusted to move again.
-    settled: bool
-    found: FoundFile
-    parsed: Parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +285,11 @@ class _RootScan:
     """One root as it was last walked; compared by identity to see that nothing changed."""
 
     source: Source
-    files: dict[str, _Read]
+    files: dict[str, ReadFile]
     walk: Walk
     skills: tuple[Skill, ...]
     diagnostics: tuple[Diagnostic, ...]
+    cut: tuple[Skill, ...]
 
 
 class FolderSources:
@@ -257,6 +300,7 @@ class FolderSources:
         self._settings: Settings | None = None
         self._roots: dict[Source, _RootScan] = {}
         self._listings = FolderCache()
+        self._kept = ParsedFiles(folders.state)
         self._targets: tuple[str, ...] = ()
         self._scan: Scan | None = None
 
@@ -273,6 +317,7 @@ class FolderSources:
         roots.diagnostics += [_diagnose_link(source) for source in existing if source.leads_away]
         fresh = {source: self._root(source, changed) for source in existing}
         old, self._roots = self._roots, fresh
+        self._keep(fresh)
         seen = {source.root: source for source in existing}
         sources = [seen.get(source.root, source) for source in roots.sources]
         return self._combine(sources, roots.diagnostics, unchanged=_is_same(old, fresh))
@@ -282,14 +327,9 @@ class FolderSources:
         found: list[str] = []
         if os.path.basename(skill.path).lower() != "skill.md":
             return found
-        for folder, folders, files in os.walk(skill.folder):
-            depth = os.path.relpath(folder, skill.folder).count(os.sep)
-            hidden = [n for n in folders if n.startswith(".") or n in SKIPPED_FOLDERS]
-            folders[:] = [] if depth >= _MAX_RESOURCE_DEPTH else sorted(set(folders) - set(hidden))
-            paths = [os.path.join(folder, name) for name in sorted(files)]
-            found += [os.path.relpath(p, skill.folder) for p in paths if not os.path.islink(p)]
-            if len(found) >= _MAX_RESOURCES:
-                break
+        # Whoever reads one of them is told what stands in the way.
+        with suppress(PathError), Root.open_real(skill.place) as root:
+            _add_resources(root, "", 0, found)
         own = os.path.basename(skill.path)
         return [path for path in found[:_MAX_RESOURCES] if path != own]
 
@@ -305,6 +345,7 @@ class FolderSources:
             diagnostics=diagnostics,
             sources=tuple(sources),
             folders=tuple(folder for scan in scans for folder in scan.walk.folders),
+            cut=tuple(skill for scan in scans for skill in scan.cut),
         )
         return self._scan
 
@@ -339,53 +380,60 @@ class FolderSources:
     def _walk(self, source: Source, old: _RootScan | None) -> _RootScan:
         skills = self._require_settings().skills
         walker = RootWalker(source, skills.spec_mode, skills.limits, self._targets, self._listings)
-        known = {} if old is None else old.files
-        files: dict[str, _Read] = {}
+        known = self._kept.load(source, self._parsing()) if old is None else old.files
+        files: dict[str, ReadFile] = {}
         own = walker.root_file()
         if own is not None:
             self._take([own], source, known, files)
-        start = "" if own is None else os.path.join(source.root, "skills")
+        start = "" if own is None else "skills"
         # A root that is itself a skill is only that; where its file is broken, `skills/` counts.
         if own is None or all(read.parsed.skill is None for read in files.values()):
             walker.run(start)
             self._take(walker.walk.found, source, known, files)
         return self._finish(source, files, walker.walk, old)
 
+    def _parsing(self) -> tuple[object, ...]:
+        """Return what decides what a file of a root says, beside the file."""
+        skills = self._require_settings().skills
+        return skills.spec_mode, skills.limits.max_skill_file_bytes, self._targets
+
+    def _keep(self, roots: Mapping[Source, _RootScan]) -> None:
+        """Let other processes know what was parsed, where it is worth their while."""
+        if sum(len(root.files) for root in roots.values()) < _FEWEST_KEPT:
+            return
+        for source, root in roots.items():
+            if any(read.settled and not read.kept for read in root.files.values()):
+                settled = [read for read in root.files.values() if read.settled]
+                self._kept.save(source, self._parsing(), settled)
+                root.files.update({read.found.path: read._replace(kept=True) for read in settled})
+
     def _take(
         self,
         found: Sequence[FoundFile],
         source: Source,
-        known: dict[str, _Read],
-        files: dict[str, _Read],
+        known: dict[str, ReadFile],
+        files: dict[str, ReadFile],
     ) -> None:
         for item in found:
             old = known.get(item.path)
             if old is not None and old.found != item:
                 old = None
-            if old is not None and old.settled and old.stamp == _stamp(item):
+            if old is not None and old.settled and old.stamp == stamp_found(item):
                 files[item.path] = old
             elif (read := self._read(source, item, old)) is not None:
                 files[item.path] = read
 
-    def _read(self, source: Source, found: FoundFile, old: _Read | None) -> _Read | None:
+    def _read(self, source: Source, found: FoundFile, old: ReadFile | None) -> ReadFile | None:
         """Read one file, and parse it unless it says what it said before; None where it is gone."""
         settings = self._require_settings()
-        stamp = _stamp(found)
-        settled = bool(stamp) and is_settled(stamp[0])
-        target = find_escape(source, found, self._targets)
-        if target is not None:
-            refused = refuse_link(source.tier, found.path, target)
-            return _Read(stamp, settled, found, Parsed(skill=None, diagnostics=(refused,)))
-        path = os.path.realpath(found.path) if os.path.islink(found.path) else found.path
-        limit = settings.skills.limits.max_skill_file_bytes
-        content = read_bounded(path, limit, hard_links=source.tier is Tier.BUNDLED)
+        stamp = stamp_found(found)
+        content = read_found(source, found, settings.skills.limits.max_skill_file_bytes)
         if content is None:
             return None
         if isinstance(content, Diagnostic):
-            refused = replace(content, path=found.path)
-            return _Read(stamp, settled, found, Parsed(skill=None, diagnostics=(refused,)))
+            return _refuse(stamp, found, replace(content, path=found.path), old)
         if old is not None and not found.has_sidecar and _says_the_same(old, content):
-            return old._replace(stamp=stamp, settled=settled)
+            return old._replace(stamp=stamp, settled=is_settled(stamp), kept=False)
         document = Document(
             source=source,
             path=found.path,
@@ -393,12 +441,21 @@ class FolderSources:
             content=content.data,
             is_skill_file=found.is_skill_file,
             resources=found.resources,
+            real=found.real,
             sidecar=read_sidecar(found),
         )
-        return _Read(stamp, settled, found, parse(document, settings.skills.spec_mode))
+        # Whoever finds all files as they were kept needs no parser.
+        from prowess.skills.parse import parse
+
+        parsed = parse(document, settings.skills.spec_mode)
+        read = ReadFile(stamp, is_settled(stamp), found, parsed)
+        if old is not None and _is_being_saved(old, read, content):
+            # What it said before stands, and it is looked at again until it is left alone.
+            return old._replace(settled=False, kept=False)
+        return read
 
     def _finish(
-        self, source: Source, files: dict[str, _Read], walk: Walk, old: _RootScan | None
+        self, source: Source, files: dict[str, ReadFile], walk: Walk, old: _RootScan | None
     ) -> _RootScan:
         if old is not None and _same_files(old.files, files) and old.walk == walk:
             # Only stamps may have moved: nothing that anyone would notice.
@@ -411,12 +468,30 @@ class FolderSources:
             message = f"{len(skills)} skills, of which the first {limit} are loaded"
             diagnostics.append(diagnose("skills-truncated", message, path=source.root))
         problems = (*walk.diagnostics, *diagnostics)
-        return _RootScan(source, files, walk, tuple(skills[:limit]), problems)
+        kept, cut = tuple(skills[:limit]), tuple(skills[limit:])
+        return _RootScan(source, files, walk, kept, problems, cut)
 
     def _require_settings(self) -> Settings:
         if self._settings is None:
             raise RuntimeError("scan() comes first: it brings the settings")
         return self._settings
+
+
+def _add_resources(root: Root, folder: str, depth: int, found: list[str]) -> None:
+    """Add the files of a folder, and then those of the folders in it."""
+    inner: list[str] = []
+    for name, state in root.list(folder):
+        path = f"{folder}/{name}" if folder else name
+        if is_hidden(name) or find_name_problem(name):
+            continue
+        if stat.S_ISREG(state.st_mode):
+            found.append(path)
+        elif is_folder(state) and not (name.startswith(".") or name in SKIPPED_FOLDERS):
+            inner.append(path)
+    for path in inner if depth < _MAX_RESOURCE_DEPTH else ():
+        if len(found) >= _MAX_RESOURCES:
+            return
+        _add_resources(root, path, depth + 1, found)
 
 
 def _reading(settings: Settings) -> tuple[object, ...]:
@@ -444,28 +519,26 @@ def _is_edit(old: _RootScan, path: str) -> bool:
     return read is not None and read.found.folder != old.source.root and os.path.lexists(path)
 
 
-def _stamp(found: FoundFile) -> _Stamp:
-    """Return what changes when a file does; its sidecar counts as part of it."""
-    stamp = _stat(found.path)
-    if found.has_sidecar:
-        stamp += _stat(os.path.join(found.folder, SIDECAR))
-    return stamp
+def _refuse(stamp: Stamp, found: FoundFile, problem: Diagnostic, old: ReadFile | None) -> ReadFile:
+    """Return a file that cannot be read; never settled, for what stood in the way may be gone."""
+    parsed = Parsed(skill=None, diagnostics=(problem,))
+    if old is not None and old.parsed == parsed:
+        parsed = old.parsed
+    return ReadFile(stamp, settled=False, found=found, parsed=parsed)
 
 
-def _stat(path: str) -> _Stamp:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return ()
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+def _is_being_saved(old: ReadFile, read: ReadFile, content: Content) -> bool:
+    """Return whether a skill that was touched a moment ago is none: half of it may be written."""
+    is_less = read.parsed.skill is None or not content.data.strip()
+    return old.parsed.skill is not None and is_less and not read.settled
 
 
-def _says_the_same(old: _Read, content: Content) -> bool:
+def _says_the_same(old: ReadFile, content: Content) -> bool:
     skill = old.parsed.skill
     return skill is not None and skill.content_hash == hashlib.sha256(content.data).hexdigest()
 
 
-def _same_files(old: dict[str, _Read], new: dict[str, _Read]) -> bool:
+def _same_files(old: dict[str, ReadFile], new: dict[str, ReadFile]) -> bool:
     """Return whether both hold the same parsed files, in the same order."""
     return len(old) == len(new) and all(
         one is other or one.parsed is other.parsed

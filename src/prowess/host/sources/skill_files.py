@@ -1,4 +1,4 @@
-"""The files of skills as bytes: for the scanner, for agents and people, and for copies.
+"""The files of skills as bytes: for the scanner, for agents and people.
 
 A path given to the scanner is a skill, a file, a folder of skills, or an archive. A folder that
 holds a `SKILL.md` is a skill with everything below it. A second `SKILL.md` inside makes a skill of
@@ -6,33 +6,44 @@ its own, too, but takes nothing out of the first: a planted file must not split 
 that look harmless alone. Nothing is followed and nothing is passed over: a link, a device or a file
 that cannot be read becomes an entry of the ledger that says so, as does everything beyond the
 limits; no name or ignore file keeps a file out.
-
-A copy holds plain files under portable names. A link, a pipe or a name that some system cannot have
-is left out and named; whatever makes the skill too large, too deep or unreadable refuses it as a
-whole, since half a skill misleads.
 """
 
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path
 
 from prowess.errors import ArchiveError, PathError
 from prowess.host.files.archives import ArchiveLimits, read_archive
 from prowess.host.files.containment import Root
-from prowess.host.files.handles import Folder, is_folder, open_file, open_real, step
-from prowess.host.files.read import is_path, read_handle
+from prowess.host.files.handles import (
+    Folder,
+    hold_real,
+    is_folder,
+    is_path,
+    open_file,
+    read_handle,
+    step,
+)
+from prowess.runtime.ports import Scan
 from prowess.runtime.scan import Target
-from prowess.runtime.sync import SKILL_FILE, CopiedFile, LeftOutFile, SkillCopy
 from prowess.safety.intake.ledger import ScanLimits
 from prowess.safety.model import Handling, LedgerEntry, Profile
-from prowess.safety.paths import PathRefused, collision_key, segments, shown
+from prowess.safety.paths import is_hidden, shown
 from prowess.skills import frontmatter
-from prowess.skills.model import SKIPPED_FOLDERS, Skill, Tier
+from prowess.skills.model import (
+    SKIPPED_FOLDERS,
+    Diagnostic,
+    RootKind,
+    Severity,
+    Skill,
+    Source,
+    Tier,
+)
 from prowess.skills.text import plain_name
 
-_CHUNK = 1 << 18
 _MOST_ENTRIES = 20_000
 # Of a repository's insides these take effect by themselves; the rest is its history.
 _GIT = ".git"
@@ -57,43 +68,42 @@ class Gathered:
     noted: tuple[LedgerEntry, ...] = ()
 
 
-def gather(folder: str, limits: ScanLimits) -> Gathered:
-    """Read every file below `folder`, which itself may be a link.
+def gather(folder: str, limits: ScanLimits, real: str = "") -> Gathered:
+    """Read every file below `folder`, where it was found to be, else where it leads now.
 
     Raises:
         PathError: the folder itself cannot be read.
+        ContainmentError: a link has taken the place where it was found.
     """
     walker = _Walker(limits)
     try:
-        top = open_real(os.path.realpath(folder), create=False)
+        with hold_real(real or os.path.realpath(folder)) as top:
+            walker.enter(top, "", 0)
     except OSError as error:
         raise PathError(folder, f"cannot be read: {error.strerror}.") from error
-    try:
-        walker.enter(top, "", 0)
-    finally:
-        if top.fd is not None:
-            os.close(top.fd)
     return walker.result()
 
 
-def read_file(path: str, limits: ScanLimits) -> Gathered:
-    """Read one file as a skill of its own.
+def read_file(path: str, limits: ScanLimits, real: str = "") -> Gathered:
+    """Read one file as a skill of its own, where it was found to be, else where it leads now.
 
     Raises:
         PathError: it cannot be read.
+        ContainmentError: a link has taken the place where it was found.
     """
+    folder, name = os.path.split(real or os.path.realpath(path))
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with hold_real(folder) as held:
+            handle = open_file(held, name, path)
+            try:
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    raise PathError(path, "is not a regular file.")
+                data = read_handle(handle, limits.file_bytes + 1)
+            finally:
+                os.close(handle)
     except OSError as error:
         raise PathError(path, f"cannot be read: {error.strerror}.") from error
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise PathError(path, "is not a regular file.")
-        return Gathered({os.path.basename(path): read_handle(handle, limits.file_bytes + 1)})
-    except OSError as error:
-        raise PathError(path, f"cannot be read: {error.strerror}.") from error
-    finally:
-        os.close(handle)
+    return Gathered({os.path.basename(path): data})
 
 
 @dataclass(slots=True)
@@ -107,6 +117,8 @@ class _Walker:
     entries_seen: int = 0
     history_files: int = 0
     history_bytes: int = 0
+    # The skill's own text where that is a link, and what it leads to.
+    linked: tuple[str, str] = ("", "")
 
     def enter(self, folder: Folder, prefix: str, depth: int) -> None:
         """Take all that a folder holds."""
@@ -143,6 +155,8 @@ class _Walker:
         path = prefix + name
         if stat.S_ISLNK(state.st_mode):
             self.refuse(path, 0, _link(folder, name))
+            if path.lower() == _SKILL_FILE:
+                self.linked = path, os.readlink(folder.at(name), dir_fd=folder.fd)
         elif is_folder(state):
             if depth >= self.limits.depth:
                 self.refuse(path, 0, f"lies deeper than {self.limits.depth} folders")
@@ -181,7 +195,15 @@ class _Walker:
         self.refused.append(LedgerEntry(path or ".", Handling.REFUSED, size, reason))
 
     def result(self) -> Gathered:
-        """Return what was gathered."""
+        """Return what was gathered.
+
+        A SKILL.md may be a link to a file of its own folder: that file was read, and is its text.
+        """
+        own, target = self.linked
+        text = self.files.get(os.path.normpath(target).replace(os.sep, "/")) if own else None
+        if text is not None:
+            self.files[own] = text
+            self.refused = [entry for entry in self.refused if entry.path != own]
         noted: tuple[LedgerEntry, ...] = ()
         if self.history_files:
             reason = (
@@ -242,6 +264,10 @@ class ScanPlace:
     path: str
     kind: ScanPlaceKind = ScanPlaceKind.FOLDER
     profile: Profile = Profile.PACKAGE
+    # Where a skill was found to be; empty for what a person names.
+    real: str = ""
+    # Why no agent can have it, whatever the scanner says; empty where one can.
+    not_loaded: str = ""
 
 
 def is_there(path: str) -> bool:
@@ -270,9 +296,57 @@ def locate_skill(skill: Skill) -> ScanPlace:
     """Return where a skill that was found is scanned."""
     profile = Profile.BUNDLED if skill.source.tier is Tier.BUNDLED else Profile.PACKAGE
     if os.path.basename(skill.path).lower() == _SKILL_FILE:
-        return ScanPlace(skill.folder, ScanPlaceKind.FOLDER, profile)
+        return ScanPlace(skill.folder, ScanPlaceKind.FOLDER, profile, skill.place)
     # A command or a rule is one file among others that are not its own.
-    return ScanPlace(skill.path, ScanPlaceKind.FILE, profile)
+    return ScanPlace(skill.path, ScanPlaceKind.FILE, profile, skill.place)
+
+
+def find_candidates(scan: Scan) -> tuple[ScanPlace, ...]:
+    """Return everything in the sources that may be a skill, also what the loader does not take.
+
+    Raises:
+        PathError: a source has more folders than are looked into.
+    """
+    found = {place.path: place for place in map(locate_skill, scan.skills)}
+    refused = {one.path: one for one in scan.diagnostics if one.severity is Severity.ERROR}
+    places = (place for source in scan.sources for place in _in_source(source))
+    for place in (*places, *filter(None, map(_place_refused, refused))):
+        if place.path in found or any(_is_below(place.path, other) for other in found):
+            continue
+        page = next((one for one in refused if os.path.dirname(one) == place.path), place.path)
+        why = refused.get(place.path) or refused.get(page) or _find_unusable(place, scan)
+        reason = "too deep, or beyond a limit" if why is None else f"{why.code}: {why.message}"
+        found[place.path] = replace(place, not_loaded=reason)
+    return tuple(found.values())
+
+
+def _find_unusable(place: ScanPlace, scan: Scan) -> Diagnostic | None:
+    """Return what keeps a folder out whose own name, or that of one above it, cannot be shown."""
+    unusable = {one.path: one for one in scan.diagnostics if one.code == "name-unusable"}
+    folders = (place.path, *map(str, Path(place.path).parents)) if unusable else ()
+    split = map(os.path.split, folders)
+    known = (unusable.get(os.path.join(folder, shown(name))) for folder, name in split)
+    return next(filter(None, known), None)
+
+
+def _in_source(source: Source) -> Iterator[ScanPlace]:
+    """Yield the folders of skills in a root, but for those that no loader looks into."""
+    if source.kind is not RootKind.SKILLS or not os.path.isdir(source.root):
+        return
+    profile = Profile.BUNDLED if source.tier is Tier.BUNDLED else Profile.PACKAGE
+    for place in _inside(source.root, profile):
+        parts = os.path.relpath(place.path, source.root).split(os.sep)
+        if parts == ["."] or not any(part.startswith(".") for part in parts):
+            yield place
+
+
+def _place_refused(path: str) -> ScanPlace | None:
+    """Return what to scan of a file or folder that the loader refuses; None for a whole root."""
+    if os.path.basename(path).lower() == _SKILL_FILE and os.path.lexists(path):
+        return ScanPlace(os.path.dirname(path))
+    if os.path.isfile(path) and path.lower().endswith((".md", ".mdc")):
+        return ScanPlace(path, ScanPlaceKind.FILE)
+    return None
 
 
 def read_targets(place: ScanPlace) -> Iterator[Target]:
@@ -284,10 +358,17 @@ def read_targets(place: ScanPlace) -> Iterator[Target]:
         ScanPlaceKind.LINK: _link_files,
     }
     try:
-        yield from readers[place.kind](place)
+        for target in readers[place.kind](place):
+            yield replace(target, not_loaded=place.not_loaded)
     except (PathError, ArchiveError) as error:
         name = os.path.basename(place.path)
-        yield Target(path=place.path, name=name, profile=place.profile, problem=_problem(error))
+        yield Target(
+            path=place.path,
+            name=name,
+            profile=place.profile,
+            problem=_problem(error),
+            not_loaded=place.not_loaded,
+        )
 
 
 def _problem(error: PathError | ArchiveError) -> str:
@@ -318,7 +399,7 @@ def _inside(top: str, profile: Profile) -> Iterator[ScanPlace]:
 
 def _is_entered(path: str, depth: int) -> bool:
     name = os.path.basename(path)
-    vendored = name == ".git" or name in SKIPPED_FOLDERS
+    vendored = name == ".git" or name in SKIPPED_FOLDERS or is_hidden(name)
     return depth < _DEEPEST and not vendored and not os.path.islink(path)
 
 
@@ -331,11 +412,11 @@ def _has_skill_file(folder: str) -> bool:
 
 
 def _folder(place: ScanPlace) -> Iterator[Target]:
-    yield _target(place, gather(place.path, _LIMITS))
+    yield _target(place, gather(place.path, _LIMITS, place.real))
 
 
 def _file(place: ScanPlace) -> Iterator[Target]:
-    yield _target(place, read_file(place.path, _LIMITS))
+    yield _target(place, read_file(place.path, _LIMITS, place.real))
 
 
 def _link_files(place: ScanPlace) -> Iterator[Target]:
@@ -424,115 +505,18 @@ class SkillReading:
         return target
 
 
-def read_inside(folder: str, path: str, limit: int) -> bytes | None:
-    """Return the bytes of a file below `folder`; None where there are more than `limit`.
+def read_inside(skill: Skill, path: str, limit: int) -> bytes | None:
+    """Return the bytes of a file of `skill`; None where there are more than `limit`.
 
     Raises:
         PathError: it is missing, or no regular file.
         ContainmentError: it is or lies behind a link.
     """
     parent, _, name = path.replace("\\", "/").rpartition("/")
-    with Root.open(folder) as root:
+    # A stand-alone text has no files but itself.
+    is_text = locate_skill(skill).kind is ScanPlaceKind.FILE
+    with Root.open_real(os.path.dirname(skill.place) if is_text else skill.place) as root:
         states = dict(root.list(parent))
         if name in states and states[name].st_size > limit:
             return None
         return root.read(path, limit)
-
-
-SKIPPED = frozenset((".git", "node_modules"))
-_ENTRIES_PER_FILE = 10
-_DEFAULT = ScanLimits()
-
-
-class SkillFolders:
-    """Reads the folders of skills."""
-
-    def __init__(self, limits: ScanLimits = _DEFAULT) -> None:
-        self._limits = limits
-
-    def read(self, skill: Skill) -> SkillCopy:
-        """Return what is copied of a skill."""
-        with Root.open(skill.folder) as root:
-            walker = _CopyWalker(root, self._limits)
-            walker.enter("")
-        own = os.path.basename(skill.path)
-        for left in walker.left_out:
-            if left.path.lower() == SKILL_FILE:
-                raise PathError(shown(skill.path), f"{left.reason}: put a real file in its place.")
-        if own not in walker.files:
-            raise PathError(shown(skill.path), "is not there any more.")
-        return SkillCopy(walker.files, tuple(walker.left_out))
-
-    def whole(self, skill: Skill) -> Target:
-        """Return everything in a skill's folder, as a person scans it."""
-        profile = Profile.BUNDLED if skill.bundled else Profile.PACKAGE
-        return next(read_targets(ScanPlace(skill.folder, profile=profile)))
-
-
-@dataclass(slots=True)
-class _CopyWalker:
-    """Goes through one skill, in the order of names."""
-
-    root: Root
-    limits: ScanLimits
-    files: dict[str, CopiedFile] = field(default_factory=dict)
-    left_out: list[LeftOutFile] = field(default_factory=list)
-    bytes_read: int = 0
-    entries_seen: int = 0
-
-    def enter(self, folder: str) -> None:
-        """Take all that a folder holds."""
-        spelled: dict[str, str] = {}
-        for name, state in self.root.list(folder):
-            self.count()
-            # Whatever its case: some systems take `.GIT` for a repository, hooks and all.
-            if collision_key(name) in SKIPPED:
-                continue
-            path = f"{folder}/{name}" if folder else name
-            reason = _refusal(path, state)
-            first = spelled.setdefault(collision_key(name), name)
-            if not reason and first != name:
-                reason = f"is the same file as {shown(first)} on some systems"
-            if reason:
-                self.left_out.append(LeftOutFile(shown(path), reason))
-            elif is_folder(state):
-                self.enter(path)
-            else:
-                self.read(path, state)
-
-    def count(self) -> None:
-        """Refuse a skill that would take too long to walk through."""
-        self.entries_seen += 1
-        most = self.limits.files * _ENTRIES_PER_FILE
-        if self.entries_seen > most:
-            raise PathError(shown(str(self.root.path)), f"has more than {most} entries.")
-
-    def read(self, path: str, state: os.stat_result) -> None:
-        """Read one file."""
-        here = shown(str(self.root.path))
-        if len(self.files) >= self.limits.files:
-            raise PathError(here, f"has more than {self.limits.files} files.")
-        content = self.root.read(path, self.limits.file_bytes)
-        self.bytes_read += len(content)
-        if self.bytes_read > self.limits.total_bytes:
-            raise PathError(here, f"is larger than {self.limits.total_bytes} bytes.")
-        self.files[path] = CopiedFile(content, bool(state.st_mode & stat.S_IXUSR))
-
-
-def _refusal(path: str, state: os.stat_result) -> str:
-    """Return why an entry is left out; empty where it is taken.
-
-    Raises:
-        PathError: it lies too deep.
-    """
-    plain = stat.S_ISREG(state.st_mode)
-    if not plain and not is_folder(state):
-        linked = stat.S_ISLNK(state.st_mode) or stat.S_ISDIR(state.st_mode)
-        return "is a link" if linked else "is not a regular file"
-    try:
-        segments(path)
-    except PathRefused as error:
-        if error.reason == "deep":
-            raise PathError(shown(path), error.problem) from error
-        return error.problem.removesuffix(".")
-    return ""

@@ -9,20 +9,22 @@ import os
 from collections.abc import Sequence
 from typing import Protocol
 
-from prowess.skills.diagnostics import diagnose
-from prowess.skills.model import Diagnostic, Source, Tier
+from prowess.errors import ContainmentError
+from prowess.host.files.handles import Content, hold_real, read_bounded
+from prowess.host.files.handles import refuse_link as refuse_linked
+from prowess.skills.model import Diagnostic, Source, Tier, diagnose
 
 
 class LinkedFile(Protocol):
-    """A file that may be a skill, and the folder that it was found in."""
+    """A file that may be a skill, and where it was found."""
 
     @property
     def path(self) -> str:
         """Where it was found."""
 
     @property
-    def folder(self) -> str:
-        """The folder that it stands in."""
+    def real(self) -> str:
+        """Where it really is: the folder of a `SKILL.md`, else the file itself."""
 
     @property
     def is_skill_file(self) -> bool:
@@ -41,31 +43,45 @@ def find_boundaries(source: Source, allowed_targets: Sequence[str]) -> tuple[str
     return (root, plugin, *allowed_targets)
 
 
-def find_escape(source: Source, found: LinkedFile, allowed_targets: Sequence[str]) -> str | None:
-    """Return where a file really is, if a link has carried it out of where it may be.
+def read_found(source: Source, found: LinkedFile, limit: int) -> Content | Diagnostic | None:
+    """Return the bytes of a file where it was found, the reason why there are none, or None.
 
-    Asked again at each reading: what was a file when it was found may be a link by now.
+    Whatever was checked is what is read: every step is taken by a handle and none through a link,
+    so that a folder or file that was exchanged for a link since leads nowhere. Only a `SKILL.md`
+    may be a link, to a file in its own folder.
     """
-    if not _has_link(source.root, found.path):
+    folder, name = found.real, os.path.basename(found.path)
+    if not found.is_skill_file:
+        folder, name = os.path.split(found.real)
+    hard_links = source.tier is Tier.BUNDLED
+    try:
+        return read_real(folder, name, limit, hard_links=hard_links)
+    except ContainmentError:
+        target = os.path.realpath(os.path.join(folder, name))
+    if not (found.is_skill_file and is_inside(target, folder)):
+        return refuse_link(source.tier, found.path, target)
+    try:
+        return read_real(*os.path.split(target), limit, hard_links=hard_links)
+    except ContainmentError:
+        return diagnose("unreadable", "cannot be read: it is a link that leads back or away again")
+
+
+def read_real(
+    folder: str, name: str, limit: int, *, hard_links: bool = True
+) -> Content | Diagnostic | None:
+    """Return the bytes of a file in a real folder, the reason why there are none, or None.
+
+    Raises:
+        ContainmentError: it is or lies behind a link.
+    """
+    try:
+        with hold_real(folder) as held:
+            refuse_linked(held, name, name)
+            return read_bounded(held.at(name), limit, hard_links=hard_links, dir_fd=held.fd)
+    except FileNotFoundError:
         return None
-    real = os.path.realpath(found.path)
-    if found.is_skill_file:
-        if not is_inside(real, os.path.realpath(found.folder)):
-            return real
-        if source.links_allowed:
-            return None
-    allowed = find_boundaries(source, allowed_targets)
-    return None if any(is_inside(real, boundary) for boundary in allowed) else real
-
-
-def _has_link(root: str, path: str) -> bool:
-    """Return whether a link stands between `root` and `path`, the last step included."""
-    step = path
-    while len(step) > len(root):
-        if os.path.islink(step):
-            return True
-        step = os.path.dirname(step)
-    return False
+    except OSError as error:
+        return diagnose("unreadable", f"cannot be read: {error.strerror}")
 
 
 def refuse_link(tier: Tier, path: str, target: str) -> Diagnostic:

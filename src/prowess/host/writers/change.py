@@ -1,10 +1,13 @@
 """The folder of one skill: read whole, and changed as a whole or not at all.
 
-A change of several files cannot be one step on a disk. So what is there before goes to a journal
-first: each change has a folder with the files that it replaces, and while it is being made one note
-beside those folders names it; to remove that note is what makes the change last. Whoever takes the
-lock next and finds a change that was cut off puts back what was there: after a crash the skill is
-the old one or the new one, never a mix.
+A change of several files cannot be one step on a disk, but to exchange two folders is. So the whole
+skill is made anew where nobody looks, and then takes the place of the old one: every reader finds
+the old skill or the new one, whenever the writer is killed, and has nothing to settle. What was
+there before is kept in the state folder first, for the way back.
+
+Some file systems can exchange nothing (`files/transaction`). There the new skill is marked as ready
+before the old one goes, and for a moment there is none: whoever takes the lock next finds the mark
+and brings the change to its end.
 
 Every step goes through `containment.Root`, so nothing outside is touched whatever is swapped. The
 folder of all skills is such a step too: it is taken from the handle of the folder above it, each
@@ -18,45 +21,50 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from prowess.errors import ContainmentError, PathError, StaleChangeError
+from prowess.errors import ContainmentError, PathError, StaleChangeError, explain_failure
 from prowess.host.files.containment import Hook, Root
-from prowess.host.files.state_files import locked
-from prowess.host.files.transaction import hidden_name, is_stray_file
+from prowess.host.files.handles import reporting
+from prowess.host.files.state_files import Hold, locked
+from prowess.host.files.transaction import READY, SPARE, is_other_disk, move, swap
+from prowess.host.files.trash import RootPlace, copy_over
 from prowess.runtime.workshop.ports import DEFAULT_LIMITS, SKILL_FILE, FolderLimits
 from prowess.safety.model import content_hash
-from prowess.safety.paths import PathRefused, collision_key, segments, shown
+from prowess.safety.paths import (
+    TEMPORARY_PREFIX,
+    PathRefused,
+    collision_key,
+    is_hidden,
+    segments,
+    shown,
+)
+from prowess.workshop.proposal import Change, result_of
 
 KEPT_CHANGES = 20
-_NOTE, _RECORD, _OLD = "open.json", "record.json", "old"
+_RECORD, _OLD = "record.json", "old"
 _ID = re.compile(r"[0-9]{20}-[0-9a-f]{8}\Z")
 _MAX_RECORD = 4 * 1024 * 1024
 _MAX_FILE = 64 * 1024 * 1024
-_PRIVATE = 0o600
+_PRIVATE, _PRIVATE_FOLDER, _NEW_FILE, _PERMISSIONS = 0o600, 0o700, 0o644, 0o777
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotedChange:
-    """Which files a change replaces, and what it puts on the disk on its way."""
+    """Which files a change replaces, and by what."""
 
     id: str
     # By path: the permissions of the file that is there, and the digest of the one that will be.
     old: Mapping[str, int | None]
     new: Mapping[str, str | None]
-    # By path: where the new file waits.
-    temporaries: Mapping[str, str]
-    # The folders that the change makes, from the root on, the deepest last.
-    folders: tuple[str, ...]
 
     def dump(self) -> bytes:
         """Return it as JSON."""
-        fields = {"old": self.old, "new": self.new, "temporaries": self.temporaries}
-        return json.dumps({**fields, "folders": self.folders}).encode()
+        return json.dumps({"old": self.old, "new": self.new}).encode()
 
     @classmethod
     def parse(cls, change: str, found: Mapping[str, Any]) -> "NotedChange":
@@ -66,8 +74,6 @@ class NotedChange:
             id=change,
             old={str(path): None if mode is None else int(mode) for path, mode in old.items()},
             new={str(path): None if new[path] is None else str(new[path]) for path in old},
-            temporaries={str(path): str(place) for path, place in found["temporaries"].items()},
-            folders=tuple(map(str, found["folders"])),
         )
 
 
@@ -77,35 +83,19 @@ class ChangeJournal:
     def __init__(self, folder: Root) -> None:
         self._folder = folder
 
-    def begin(self, change: NotedChange, files: Mapping[str, bytes]) -> None:
-        """Keep the files that will be replaced, then note that the change is open."""
+    def keep(self, change: NotedChange, files: Mapping[str, bytes]) -> None:
+        """Keep the files that a change will replace, and what it replaces them by."""
         for path in self.ids()[: -(KEPT_CHANGES - 1)]:
             self._folder.remove_tree(path)
         for path, data in files.items():
             kept = f"{change.id}/{_OLD}/{path}"
             self._folder.write(kept, data, mode=_PRIVATE, exclusive=True)
         self._folder.write(f"{change.id}/{_RECORD}", change.dump(), mode=_PRIVATE)
-        self.note(change)
 
-    def note(self, change: NotedChange) -> None:
-        """Note that the change is open."""
-        if not self._folder.exists(_NOTE):
-            note = json.dumps({"change": change.id}).encode()
-            self._folder.write(_NOTE, note, mode=_PRIVATE)
-
-    def close(self) -> None:
-        """Let the change last, or say that it has been taken back."""
-        self._folder.unlink(_NOTE)
-
-    def cut_off(self) -> NotedChange | None:
-        """Return the change that was begun and never closed.
-
-        Raises:
-            PathError: what is noted cannot be read.
-        """
-        if not self._folder.exists(_NOTE):
-            return None
-        return self.load(str(self._json(_NOTE).get("change", "")))
+    def forget(self, change: str) -> None:
+        """Drop what was kept for a change that was never made."""
+        if self._folder.exists(change):
+            self._folder.remove_tree(change)
 
     def load(self, change: str) -> NotedChange:
         """Return what is noted about a change.
@@ -143,20 +133,6 @@ class ChangeJournal:
         return PathError(str(self._folder.path / path), problem)
 
 
-_NEW_FILE, _PERMISSIONS = 0o644, 0o777
-# Stands for the digest of what is no regular file.
-_NO_FILE = "no file"
-
-
-@dataclass(frozen=True, slots=True)
-class Recovered:
-    """A change that was cut off and has been taken back."""
-
-    change: str
-    # Files that somebody else has written since; they were left as they are.
-    left: tuple[str, ...]
-
-
 class _File(NamedTuple):
     data: bytes
     mode: int
@@ -166,9 +142,17 @@ class SkillFolder:
     """One skill below a skills root; what is remembered of its changes is in a state folder."""
 
     def __init__(
-        self, root: Path, name: str, state: Path, *, swap_hook: Hook | None = None
+        self,
+        root: Path,
+        name: str,
+        state: Path,
+        *,
+        swap_hook: Hook | None = None,
+        hold: Hold | None = None,
     ) -> None:
         """Nothing is read or made yet; `swap_hook` lets a test change the disk at each step.
+
+        `hold` keeps other machines out that write the same folder, by its path.
 
         Raises:
             PathError: the name is not one plain folder name.
@@ -177,28 +161,32 @@ class SkillFolder:
             self.name = segments(name, max_depth=1)[0]
         except PathRefused as error:
             raise PathError(shown(name), f"cannot be a skill's folder: {error.problem}") from error
-        self.recovered: Recovered | None = None
         # The folder above is held to where it is now; its last step is taken by handle.
         self._above, self._step = Path(os.path.realpath(root.parent)), root.name
         self._root = self._above / self._step
         # Two spellings of one folder must wait for each other.
         key = hashlib.sha256(f"{self._root}\0{collision_key(name)}".encode()).hexdigest()[:32]
         self._state = Path(state) / "skill-changes" / key
+        # Known without a note: what lies there while nobody holds the lock was cut off.
+        own = hashlib.sha256(os.fsencode(os.path.realpath(self._state))).hexdigest()[:16]
+        self._staging = f"{TEMPORARY_PREFIX}{own}"
         self._hook: Hook = swap_hook or (lambda _step: None)
+        self._hold: Hold = hold or (lambda _path: nullcontext())
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other writers out, in this process and in others; a change cut off is taken back.
+        """Keep other writers out, in this process and in others; what was cut off is cleared away.
 
         Raises:
-            PathError: the state folder cannot be used, or what was cut off cannot be taken back.
+            PathError: the state folder cannot be used, or a change cannot be brought to its end.
         """
         with ExitStack() as stack:
             try:
                 stack.enter_context(locked(str(self._state / "change")))
             except OSError as error:
-                problem = f"cannot be locked: {error.strerror}."
+                problem = f"cannot be locked: {explain_failure(error)}."
                 raise PathError(str(self._state), problem) from error
+            stack.enter_context(self._hold(str(self._root / self.name)))
             self._recover()
             yield
 
@@ -209,39 +197,45 @@ class SkillFolder:
             PathError: a file is a link or cannot be read, or there is more than the limits allow.
         """
         with self._skills() as root:
-            return {} if root is None else _contents(self._read(root, limits))
+            return {} if root is None else _contents(self._read(root, self.name, limits))
 
-    def apply(self, files: Mapping[str, bytes | None], expected: str) -> str:
+    def apply(
+        self,
+        files: Mapping[str, bytes | None],
+        expected: str,
+        modes: Mapping[str, int] | None = None,
+    ) -> str:
         """Write and delete all of `files` or none, and return the id of what was there before.
 
-        The caller holds the lock.
+        The caller holds the lock. `modes` are for files that get others than they had.
 
         Raises:
             StaleChangeError: the skill is not the one with the hash `expected`.
             PathError: a file cannot be written; the skill is as it was.
         """
         with (
-            self._made_skills() as root,
+            self._make_skills() as root,
             Root.open(self._state, create=True, swap_hook=self._hook) as state,
         ):
-            before = self._read(root)
+            before, journal = self._read(root, self.name), ChangeJournal(state)
             self._refuse_stale(before, expected)
-            change, journal = self._plan(root, before, files), ChangeJournal(state)
-            journal.begin(change, {path: before[path].data for path in files if path in before})
+            change = _note(before, files)
+            kept = {path: before[path].data for path in files if path in before}
+            outcome = result_of(_contents(before), Change(self.name, files))
             try:
+                root.make_folder(self._staging, mode=_PRIVATE_FOLDER)
+                journal.keep(change, kept)
                 self._hook("noted")
-                self._stage(root, change, files)
+                self._stage(root, change, files, modes or {})
                 self._hook("staged")
-                self._refuse_stale(self._read(root, without=change.temporaries.values()), expected)
-                self._publish(root, change)
+                self._refuse_stale(self._read(root, self._place(change.id)), content_hash(outcome))
+                self._refuse_stale(self._read(root, self.name), expected)
+                self._publish(root, change, expected, is_left=bool(outcome))
                 self._hook("published")
-                journal.close()
-            except BaseException as error:
-                self._take_back(root, journal, change, error)
-                raise
-            # An empty folder is no part of a skill, so this may as well be cut off.
-            for place in reversed(self._folders([p for p, new in change.new.items() if not new])):
-                root.remove_empty(place)
+            finally:
+                # Clearing away now is a kindness: whoever takes the lock next does it all the same.
+                with suppress(PathError):
+                    self._clear(root, journal)
         return change.id
 
     def previous(self, change: str) -> dict[str, bytes | None]:
@@ -275,21 +269,21 @@ class SkillFolder:
             if not self._above.is_dir():
                 yield None
                 return
-            above = stack.enter_context(self._held_above())
+            above = stack.enter_context(self._hold_above())
             is_there = above.exists(self._step)
             yield stack.enter_context(above.inside(self._step)) if is_there else None
 
     @contextmanager
-    def _made_skills(self) -> Iterator[Root]:
+    def _make_skills(self) -> Iterator[Root]:
         """Hold the folder of all skills, which is made where it is missing."""
-        with self._held_above(create=True) as above:
+        with self._hold_above(create=True) as above:
             if not above.exists(self._step):
                 above.make_folder(self._step)
             with above.inside(self._step) as root:
                 yield root
 
     @contextmanager
-    def _held_above(self, *, create: bool = False) -> Iterator[Root]:
+    def _hold_above(self, *, create: bool = False) -> Iterator[Root]:
         with Root.open(self._above, create=create, swap_hook=self._hook) as above:
             if above.path != self._above:
                 problem = "has become a link since it was looked at: try again."
@@ -297,21 +291,17 @@ class SkillFolder:
             yield above
 
     def _read(
-        self,
-        root: Root,
-        limits: FolderLimits = DEFAULT_LIMITS,
-        *,
-        without: Collection[str] = (),
+        self, root: Root, folder: str, limits: FolderLimits = DEFAULT_LIMITS
     ) -> dict[str, _File]:
-        """Read every file but the temporary ones of the change that is being made."""
+        """Read every file of a folder but what writers leave behind."""
         files: dict[str, _File] = {}
-        if not root.exists(self.name):
+        if not root.exists(folder):
             return files
         left = limits.max_bytes
-        entries = root.walk(self.name, max_files=limits.max_files, max_depth=limits.max_depth)
+        entries = root.walk(folder, max_files=limits.max_files, max_depth=limits.max_depth)
         for place, state in entries:
-            path = place[len(self.name) + 1 :]
-            if path in without:
+            path = place[len(folder) + 1 :]
+            if is_hidden(path):
                 continue
             data = root.read(place, limits.max_file_bytes)
             left -= len(data)
@@ -326,103 +316,141 @@ class SkillFolder:
             problem = "the skill changed while the change was made"
             raise StaleChangeError(self.name, problem, expected=expected, found=found)
 
-    def _plan(
-        self, root: Root, before: Mapping[str, _File], files: Mapping[str, bytes | None]
-    ) -> NotedChange:
-        written = [path for path, data in files.items() if data is not None]
-        return NotedChange(
-            id=f"{time.time_ns():020d}-{secrets.token_hex(4)}",
-            old={path: before[path].mode if path in before else None for path in files},
-            new={path: None if data is None else _digest(data) for path, data in files.items()},
-            temporaries={path: _temporary(path) for path in written},
-            folders=tuple(place for place in self._folders(files) if not root.exists(place)),
-        )
+    def _place(self, name: str) -> str:
+        return f"{self._staging}/{name}"
 
-    def _folders(self, files: Collection[str]) -> list[str]:
-        """Return the skill's folder and those of the files, the deepest last."""
-        return sorted({place for path in files for place in _parents(f"{self.name}/{path}")})
-
-    def _stage(self, root: Root, change: NotedChange, files: Mapping[str, bytes | None]) -> None:
-        """Write every new file beside its place, down to the disk."""
-        for path, temporary in change.temporaries.items():
-            old = change.old[path]
-            mode = _NEW_FILE if old is None else old
-            place = f"{self.name}/{temporary}"
+    def _stage(
+        self,
+        root: Root,
+        change: NotedChange,
+        files: Mapping[str, bytes | None],
+        modes: Mapping[str, int],
+    ) -> None:
+        """Make the whole skill as it will be, down to the disk."""
+        new = self._place(change.id)
+        if root.exists(self.name):
+            with reporting(self.name, "copied", shown(str(root.path))):
+                copy_over(RootPlace(root, self.name), RootPlace(root, new), is_hidden)
+        for path, data in files.items():
             try:
-                root.write(place, files[path] or b"", mode=mode, exclusive=True)
+                if data is not None:
+                    mode = modes.get(path) or change.old[path] or _NEW_FILE
+                    root.write(f"{new}/{path}", data, mode=mode)
+                elif change.old[path] is not None:
+                    self._drop(root, f"{new}/{path}")
             except ContainmentError:
                 raise
             except PathError as error:
                 # A person knows the file, and not the name under which it waits.
                 raise PathError(shown(f"{self.name}/{path}"), error.problem) from error
 
-    def _publish(self, root: Root, change: NotedChange) -> None:
-        """Let every new file take its name, `SKILL.md` last: it speaks of the others."""
-        for path in sorted(change.temporaries, key=lambda path: (path == SKILL_FILE, path)):
-            old, new = f"{self.name}/{change.temporaries[path]}", f"{self.name}/{path}"
-            root.rename(old, new, replace=True)
-            self._hook("renamed")
-        for path, new_digest in change.new.items():
-            if new_digest is None and change.old[path] is not None:
-                root.unlink(f"{self.name}/{path}")
-                self._hook("deleted")
+    def _drop(self, root: Root, place: str) -> None:
+        """Remove a file, and the folders that held nothing else."""
+        root.unlink(place)
+        above = place.rpartition("/")[0]
+        while above != self._staging:
+            root.remove_empty(above)
+            above = above.rpartition("/")[0]
 
-    def _take_back(
-        self, root: Root, journal: ChangeJournal, change: NotedChange, error: BaseException
-    ) -> None:
-        """Put the old files back; where that fails too, the note stays for whoever comes next."""
-        try:
-            # It is gone already where the last step of the change was the one that failed.
-            journal.note(change)
-            left = self._undo(root, journal, change)
-            journal.close()
-        except PathError as second:
-            error.add_note(f"The files could not be put back yet: {second}")
+    def _publish(self, root: Root, change: NotedChange, expected: str, *, is_left: bool) -> None:
+        """Let the new skill take the place of the old one, if that is still what was looked at."""
+        new, spare = self._place(change.id), self._place(SPARE)
+        if not root.exists(self.name):
+            move(root, new, self.name)
+        elif not is_left:
+            move(root, self.name, spare)
+            self._keep_foreign(root, spare, expected)
+        elif swap(root, new, self.name):
+            self._keep_foreign(root, new, expected)
         else:
-            if left:
-                error.add_note(f"Somebody else has written {', '.join(left)} meanwhile.")
+            root.rename(new, self._place(READY))
+            self._hook("ready")
+            self._finish(root)
+
+    def _keep_foreign(self, root: Root, old: str, expected: str) -> None:
+        """Put back what somebody wrote to in the last moment.
+
+        Raises:
+            StaleChangeError: somebody did.
+        """
+        self._hook("swapped")
+        try:
+            self._refuse_stale(self._read(root, old), expected)
+        except (PathError, StaleChangeError):
+            if root.exists(self.name):
+                swap(root, old, self.name)
+            else:
+                move(root, old, self.name)
+            raise
+
+    def _finish(self, root: Root) -> None:
+        """Let a skill that is ready take its place where two folders cannot be exchanged."""
+        if root.exists(self.name):
+            try:
+                root.rename(self.name, self._place(SPARE))
+            except PathError as error:
+                if not is_other_disk(error):
+                    raise
+                self._pour(root)
+                return
+        self._hook("gone")
+        root.rename(self._place(READY), self.name)
+
+    def _pour(self, root: Root) -> None:
+        """Write a skill that is ready over one that cannot be moved, as in the layers of an image.
+
+        Without its `SKILL.md` nobody finds it meanwhile, and that is written last.
+        """
+        ready, page = self._read(root, self._place(READY)), f"{self.name}/{SKILL_FILE}"
+        if root.exists(page):
+            root.unlink(page)
+        self._hook("gone")
+        for path in self._read(root, self.name).keys() - ready.keys():
+            root.unlink(f"{self.name}/{path}")
+        for path in sorted(ready, key=lambda path: (path == SKILL_FILE, path)):
+            root.write(f"{self.name}/{path}", ready[path].data, mode=ready[path].mode)
+        root.remove_tree(self._place(READY))
 
     def _recover(self) -> None:
+        if not self._state.is_dir():
+            return
         with self._skills() as root, Root.open(self._state, swap_hook=self._hook) as state:
-            if root is None:
-                return
-            journal = ChangeJournal(state)
-            change = journal.cut_off()
-            if change is not None:
-                self.recovered = Recovered(change.id, self._undo(root, journal, change))
-                journal.close()
+            if root is not None and root.exists(self._staging):
+                if root.exists(self._place(READY)):
+                    self._finish(root)
+                # In a folder that cannot be written it stays, and nobody looks at it.
+                with suppress(PathError):
+                    self._clear(root, ChangeJournal(state))
 
-    def _undo(self, root: Root, journal: ChangeJournal, change: NotedChange) -> tuple[str, ...]:
-        """Bring back the old files; it may run again and again until it comes to its end."""
-        # A skill that somebody has removed since stays removed.
-        if not root.exists(self.name):
-            return ()
-        # A full disk has room again once the new files are gone.
-        self._sweep(root, change)
-        left = []
-        for path, old in journal.old_files(change):
-            place, wanted = f"{self.name}/{path}", None if old is None else _digest(old)
-            found = _digest_of(root, place)
-            if found == wanted:
-                continue
-            if found not in (None, change.new[path]):
-                left.append(path)
-            elif old is None:
-                root.unlink(place)
-            else:
-                root.write(place, old, mode=change.old[path] or _NEW_FILE)
-        for place in reversed(change.folders):
-            root.remove_empty(place)
-        return tuple(left)
+    def _clear(self, root: Root, journal: ChangeJournal) -> None:
+        """Remove what is left of a change, and what was kept for one that was never made."""
+        # What is ready may be all that there is of the skill.
+        if not root.exists(self._staging) or root.exists(self._place(READY)):
+            return
+        for name, _ in root.list(self._staging):
+            if _ID.match(name) and not self._is_made(root, journal, name):
+                journal.forget(name)
+        root.remove_tree(self._staging)
 
-    def _sweep(self, root: Root, change: NotedChange) -> None:
-        """Remove the temporary files of a change, and those of a write that was killed."""
-        for folder in self._folders(change.new):
-            if not root.exists(folder):
-                continue
-            for name, state in root.list(folder):
-                if is_stray_file(name, state):
-                    root.unlink(f"{folder}/{name}")
+    def _is_made(self, root: Root, journal: ChangeJournal, change: str) -> bool:
+        try:
+            noted = journal.load(change).new
+        except PathError:
+            # It was cut off before all of it was kept.
+            return False
+        found = self._read(root, self.name)
+        return all(
+            (None if path not in found else _digest(found[path].data)) == digest
+            for path, digest in noted.items()
+        )
+
+
+def _note(before: Mapping[str, _File], files: Mapping[str, bytes | None]) -> NotedChange:
+    return NotedChange(
+        id=f"{time.time_ns():020d}-{secrets.token_hex(4)}",
+        old={path: before[path].mode if path in before else None for path in files},
+        new={path: None if data is None else _digest(data) for path, data in files.items()},
+    )
 
 
 def _contents(files: Mapping[str, _File]) -> dict[str, bytes]:
@@ -431,24 +459,3 @@ def _contents(files: Mapping[str, _File]) -> dict[str, bytes]:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def _temporary(path: str) -> str:
-    name = f"{hidden_name()}.tmp"
-    folder = path.rpartition("/")[0]
-    return f"{folder}/{name}" if folder else name
-
-
-def _parents(place: str) -> Iterator[str]:
-    steps = place.split("/")
-    return ("/".join(steps[:end]) for end in range(1, len(steps)))
-
-
-def _digest_of(root: Root, place: str) -> str | None:
-    """Return the digest of a file as it is now; None where there is none."""
-    state = root.state(place)
-    if state is None:
-        return None
-    if not stat.S_ISREG(state.st_mode):
-        return _NO_FILE
-    return _digest(root.read(place, state.st_size))

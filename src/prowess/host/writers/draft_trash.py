@@ -178,9 +178,9 @@ class DraftTrash:
         items = {MAIN: main} if script is None else {MAIN: main, SCRIPT: script}
         for item in items.values():
             if _hash(workspace, item.place) != item.hash:
-                raise _changed(item.place)
+                raise _explain_change(item.place)
         entry = DraftEntry(new_id(now), items)
-        with self._opened(workspace) as trash, self._noted(entry.id):
+        with self._open(workspace) as trash, self._note(entry.id):
             try:
                 trash.make_folder(entry.id, mode=_PRIVATE_FOLDER)
                 record = dump_entry(entry, workspace, trash, now)
@@ -201,12 +201,12 @@ class DraftTrash:
             PathError: it is not in the trash, was changed there, or a place is taken.
         """
         self.settle(workspace)
-        with self._opened(workspace) as trash:
+        with self._open(workspace) as trash:
             entry = load_entry(workspace.path, trash, removed)
             kept = [name for name in entry.items if trash.exists(entry.kept(name))]
             there = {name: entry.items[name] for name in kept}
             _refuse_taking(workspace, trash, entry, there)
-            with self._noted(entry.id):
+            with self._note(entry.id):
                 try:
                     for name in reversed(there):
                         _fetch(workspace, trash, entry.kept(name), there[name].place)
@@ -245,7 +245,7 @@ class DraftTrash:
             if not notes.exists(_NOTE):
                 return
             removed = str(_read_note(notes, _NOTE).get("entry", ""))
-            with self._opened(workspace) as trash:
+            with self._open(workspace) as trash:
                 if is_entry(trash, removed):
                     _finish(workspace, trash, load_entry(workspace.path, trash, removed))
                 elif removed in list_ids(trash):
@@ -253,7 +253,7 @@ class DraftTrash:
             notes.unlink(_NOTE)
 
     @contextmanager
-    def _opened(self, workspace: Root) -> Iterator[Root]:
+    def _open(self, workspace: Root) -> Iterator[Root]:
         for folder in (workspace.path / "skills" / "auto", workspace.path / "scripts" / "auto"):
             if self._trash.is_relative_to(folder) or folder.is_relative_to(self._trash):
                 problem = "cannot be the trash of drafts that it lies in or around."
@@ -262,7 +262,7 @@ class DraftTrash:
             yield trash
 
     @contextmanager
-    def _noted(self, removed: str) -> Iterator[None]:
+    def _note(self, removed: str) -> Iterator[None]:
         """Note what is under way; where it fails the note stays for whoever comes next."""
         with Root.open(self._notes, create=True, swap_hook=self._hook) as notes:
             notes.write(_NOTE, json.dumps({"entry": removed}).encode(), mode=_PRIVATE)
@@ -363,12 +363,12 @@ def _store(workspace: Root, trash: Root, item: DraftItem, kept: str) -> None:
     place = RootPlace(workspace, item.place)
     state = place.state
     if state is None:
-        raise _changed(item.place)
+        raise _explain_change(item.place)
     with reporting(item.place, "moved to the trash"):
         move(place, RootPlace(trash, kept), state)
     # What arrived is what counts: until now somebody could write to it.
     if _hash(trash, kept) != item.hash:
-        raise _changed(item.place)
+        raise _explain_change(item.place)
 
 
 def _fetch(workspace: Root, trash: Root, kept: str, place: str) -> None:
@@ -414,7 +414,7 @@ def _attempt(error: BaseException, action: Callable[[], None]) -> None:
         error.add_note(f"Not everything could be put back yet: {second}")
 
 
-def _changed(place: str) -> PathError:
+def _explain_change(place: str) -> PathError:
     return PathError(shown(place), "changed meanwhile: look at it again.")
 
 

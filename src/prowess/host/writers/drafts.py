@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prowess.errors import ContainmentError, PathError
+from prowess.errors import ContainmentError, PathError, explain_failure
 from prowess.experience.replay.script import script_head
 from prowess.host.files.containment import Hook, Root
 from prowess.host.files.handles import is_folder
@@ -78,9 +78,11 @@ class WorkspaceDrafts:
             try:
                 stack.enter_context(locked(str(self._notes / "change")))
             except OSError as error:
-                raise PathError(str(self._notes), f"cannot be locked: {error.strerror}.") from error
+                raise PathError(
+                    str(self._notes), f"cannot be locked: {explain_failure(error)}."
+                ) from error
             if self._workspace.is_dir():
-                with self._opened() as root:
+                with self._open() as root:
                     self._trash.settle(root)
                     _sweep(root)
             yield
@@ -94,7 +96,7 @@ class WorkspaceDrafts:
         self.problems = ()
         if not self._workspace.is_dir():
             return ()
-        with self._opened() as root:
+        with self._open() as root:
             found = sorted(_find_drafts(root), key=_newest, reverse=True)
             scripts = {name for name, _ in _entries(root, _SCRIPTS)}
             problems: list[str] = []
@@ -124,11 +126,13 @@ class WorkspaceDrafts:
         body, commands = _encode(stem, text), _encode(stem, script or "")
         place = f"{_DRAFTS}/{stem}"
         draft, replay = _places(stem, as_folder=as_folder)
-        with self._opened(create=True) as root:
-            for taken in (place, f"{place}{_DRAFT_END}", replay):
+        with self._open(create=True) as root:
+            # A script of ours whose draft was cut off: it is the same, so it is as good as written.
+            is_there = script is not None and _holds(root, replay, commands)
+            for taken in (place, f"{place}{_DRAFT_END}", *(() if is_there else (replay,))):
                 _refuse_taken(root, taken)
             with ExitStack() as stack:
-                if script is not None:
+                if script is not None and not is_there:
                     root.write(replay, commands, mode=_SCRIPT_MODE, exclusive=True)
                     stack.callback(root.unlink, replay)
                     self._hook("script-written")
@@ -152,7 +156,7 @@ class WorkspaceDrafts:
         """
         if not isinstance(draft, ListedDraft):
             raise PathError(shown(draft.path), "was not listed here: list the drafts again.")
-        with self._opened() as root:
+        with self._open() as root:
             script = None
             if draft.script and not _has_other_form(root, draft):
                 script = DraftItem(f"{_SCRIPTS}/{draft.stem}{_SCRIPT_END}", draft.script_hash)
@@ -164,7 +168,7 @@ class WorkspaceDrafts:
         Raises:
             PathError: it is not in the trash, was changed there, or its place is taken.
         """
-        with self._opened(create=True) as root:
+        with self._open(create=True) as root:
             place = self._trash.take(root, trash_id)
             state = dict(_entries(root, _DRAFTS)).get(place.rpartition("/")[2])
             inner = _skill_file(root, place) if state is not None and is_folder(state) else ""
@@ -186,7 +190,7 @@ class WorkspaceDrafts:
         """
         if not self._workspace.is_dir():
             return ()
-        with self._opened() as root:
+        with self._open() as root:
             return tuple(str(root.path / _SCRIPTS / name) for name in _orphans(root))
 
     def remove_script(self, path: str, *, now: float) -> str:
@@ -195,7 +199,7 @@ class WorkspaceDrafts:
         Raises:
             PathError: it is no such script, or cannot be moved.
         """
-        with self._opened() as root:
+        with self._open() as root:
             name = os.path.basename(path)
             if path != str(root.path / _SCRIPTS / name) or name not in _orphans(root):
                 raise PathError(shown(path), "is no script of a draft that is gone.")
@@ -204,7 +208,7 @@ class WorkspaceDrafts:
             return self._trash.put(root, DraftItem(place, found), None, now=now)
 
     @contextmanager
-    def _opened(self, *, create: bool = False) -> Iterator[Root]:
+    def _open(self, *, create: bool = False) -> Iterator[Root]:
         with Root.open(self._workspace, create=create, swap_hook=self._hook) as root:
             if root.path != self._workspace:
                 problem = "has become a link since it was looked at: try again."
@@ -384,6 +388,14 @@ def _refuse_stem(stem: str) -> None:
         raise PathError(shown(stem), f"cannot be a draft's name: {error.problem}") from error
     if stem.startswith(".") or stem.lower() in _NO_DRAFTS:
         raise PathError(shown(stem), "cannot be a draft's name: no draft would be found there.")
+
+
+def _holds(root: Root, place: str, body: bytes) -> bool:
+    try:
+        return root.read(place, MOST_BYTES) == body
+    except PathError:
+        # Nothing is there, or nothing of ours.
+        return False
 
 
 def _refuse_taken(root: Root, place: str) -> None:

@@ -1,4 +1,8 @@
-"""Where exported skills are written: as a folder, or as one `.skill` file.
+"""What is copied of a skill, and where exported skills are written: a folder, or one `.skill` file.
+
+A copy holds plain files under portable names. A link, a pipe or a name that some system cannot have
+is left out and named; whatever makes the skill too large, too deep or unreadable refuses it as a
+whole, since half a skill misleads.
 
 A build appears in one step or not at all. It replaces something only on request, and then only what
 is a skill itself: a wrong path must not cost anybody a folder of something else. Links are never
@@ -10,20 +14,20 @@ import os
 import stat
 import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from prowess.errors import ArchiveError, PathError
 from prowess.host.files.archives import read_archive
 from prowess.host.files.containment import Root
 from prowess.host.files.handles import is_folder
 from prowess.host.files.transaction import exchange, move, staging, write_files
-from prowess.host.sources import skill_files as scan_targets
 from prowess.host.sources.roots import expand_path
-from prowess.host.sources.skill_files import SkillFolders, read_file
+from prowess.host.sources.skill_files import locate_skill, read_file, read_targets
 from prowess.runtime.harness.export import SKILL_FILE, Build, Placed
 from prowess.runtime.scan import Target
-from prowess.runtime.sync import CopiedFile, SkillCopy
+from prowess.runtime.sharing.sync import CopiedFile, LeftOutFile, SkillCopy
 from prowess.safety.intake.ledger import ScanLimits
-from prowess.safety.paths import shown
+from prowess.safety.paths import PathRefused, collision_key, is_hidden, segments, shown
 from prowess.skills.harness.rules import is_skill_file
 from prowess.skills.model import Skill
 
@@ -33,24 +37,113 @@ _PLAIN, _EXECUTABLE = 0o644, 0o755
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _UNIX = 3
 _MAX_DEPTH, _MAX_FILES = 16, 4_000
+_SKIPPED = frozenset((".git", "node_modules"))
+_ENTRIES_PER_FILE = 10
+_DEFAULT = ScanLimits()
 
 
-class SkillMaterial:
+class SkillFolders:
+    """Reads the folders of skills."""
+
+    def __init__(self, limits: ScanLimits = _DEFAULT) -> None:
+        self._limits = limits
+
+    def read(self, skill: Skill) -> SkillCopy:
+        """Return what is copied of a skill."""
+        with Root.open_real(skill.place) as root:
+            walker = _CopyWalker(root, self._limits)
+            walker.enter("")
+        own = os.path.basename(skill.path)
+        for left in walker.left_out:
+            if left.path.lower() == SKILL_FILE.lower():
+                raise PathError(shown(skill.path), f"{left.reason}: put a real file in its place.")
+        if own not in walker.files:
+            raise PathError(shown(skill.path), "is not there any more.")
+        return SkillCopy(walker.files, tuple(walker.left_out))
+
+    def whole(self, skill: Skill) -> Target:
+        """Return everything in a skill's folder, as a person scans it."""
+        return next(read_targets(locate_skill(skill)))
+
+
+@dataclass(slots=True)
+class _CopyWalker:
+    """Goes through one skill, in the order of names."""
+
+    root: Root
+    limits: ScanLimits
+    files: dict[str, CopiedFile] = field(default_factory=dict)
+    left_out: list[LeftOutFile] = field(default_factory=list)
+    bytes_read: int = 0
+    entries_seen: int = 0
+
+    def enter(self, folder: str) -> None:
+        """Take all that a folder holds."""
+        spelled: dict[str, str] = {}
+        for name, state in self.root.list(folder):
+            self.count()
+            # Whatever its case: some systems take `.GIT` for a repository, hooks and all.
+            if collision_key(name) in _SKIPPED or is_hidden(collision_key(name)):
+                continue
+            path = f"{folder}/{name}" if folder else name
+            reason = _refuse(path, state)
+            first = spelled.setdefault(collision_key(name), name)
+            if not reason and first != name:
+                reason = f"is the same file as {shown(first)} on some systems"
+            if reason:
+                self.left_out.append(LeftOutFile(shown(path), reason))
+            elif is_folder(state):
+                self.enter(path)
+            else:
+                self.read(path, state)
+
+    def count(self) -> None:
+        """Refuse a skill that would take too long to walk through."""
+        self.entries_seen += 1
+        most = self.limits.files * _ENTRIES_PER_FILE
+        if self.entries_seen > most:
+            raise PathError(shown(str(self.root.path)), f"has more than {most} entries.")
+
+    def read(self, path: str, state: os.stat_result) -> None:
+        """Read one file."""
+        here = shown(str(self.root.path))
+        if len(self.files) >= self.limits.files:
+            raise PathError(here, f"has more than {self.limits.files} files.")
+        content = self.root.read(path, self.limits.file_bytes)
+        self.bytes_read += len(content)
+        if self.bytes_read > self.limits.total_bytes:
+            raise PathError(here, f"is larger than {self.limits.total_bytes} bytes.")
+        self.files[path] = CopiedFile(content, bool(state.st_mode & stat.S_IXUSR))
+
+
+def _refuse(path: str, state: os.stat_result) -> str:
+    """Return why an entry is left out; empty where it is taken.
+
+    Raises:
+        PathError: it lies too deep.
+    """
+    plain = stat.S_ISREG(state.st_mode)
+    if not plain and not is_folder(state):
+        linked = stat.S_ISLNK(state.st_mode) or stat.S_ISDIR(state.st_mode)
+        return "is a link" if linked else "is not a regular file"
+    try:
+        segments(path)
+    except PathRefused as error:
+        if error.reason == "deep":
+            raise PathError(shown(path), error.problem) from error
+        return error.problem.removesuffix(".")
+    return ""
+
+
+class SkillMaterial(SkillFolders):
     """Reads skills to export: folders, and single texts such as commands and rules."""
-
-    def __init__(self) -> None:
-        self._folders = SkillFolders()
 
     def read(self, skill: Skill) -> SkillCopy:
         """Return the files of a skill."""
         if is_skill_file(skill):
-            return self._folders.read(skill)
-        found = read_file(skill.path, ScanLimits()).files
+            return super().read(skill)
+        found = read_file(skill.path, ScanLimits(), skill.place).files
         return SkillCopy({path: CopiedFile(content) for path, content in found.items()})
-
-    def whole(self, skill: Skill) -> Target:
-        """Return everything that belongs to a skill, as a person scans it."""
-        return next(scan_targets.read_targets(scan_targets.locate_skill(skill)))
 
 
 class ExportFolders:
@@ -128,7 +221,8 @@ def _zip(build: Build, method: int) -> bytes:
     with zipfile.ZipFile(found, "w", method) as archive:
         for path in sorted(build.files):
             file = build.files[path]
-            entry = zipfile.ZipInfo(f"{build.name}/{path}", _NO_TIME)
+            inside = f"{build.name}/{path}" if build.name else path
+            entry = zipfile.ZipInfo(inside, _NO_TIME)
             entry.create_system, entry.compress_type = _UNIX, method
             mode = _EXECUTABLE if file.executable else _PLAIN
             entry.external_attr = (stat.S_IFREG | mode) << 16

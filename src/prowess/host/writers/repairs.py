@@ -17,8 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from prowess.errors import ContainmentError, PathError
+from prowess.errors import ContainmentError, PathError, explain_failure
+from prowess.host.files.containment import Root
 from prowess.host.files.state_files import writing_beside
+from prowess.host.files.transaction import move, staging
+from prowess.host.files.trash import RootPlace, copy_over
 
 _SYSTEM_PARTS = 2
 
@@ -48,8 +51,22 @@ def copy_skill(name: str, file: Path, root: Path, workspace: Path) -> Copied:
         raise ContainmentError(str(target), "leads out of the workspace through a link.")
     if target.exists() or target.is_symlink():
         return Copied(name=name, target=target, copied=False)
-    with _reported(target):
-        _copy(origin, target)
+    relative = target.relative_to(workspace).as_posix()
+
+    def is_left_out(path: str) -> bool:
+        return path.rpartition("/")[2] == "__pycache__" or (origin / path).is_symlink()
+
+    with (
+        _report_problems(target),
+        Root.open(root) as source,
+        Root.open(workspace, create=True) as skills,
+        staging(skills) as folder,
+    ):
+        copied = RootPlace(skills, f"{folder}/{target.name}")
+        copy_over(RootPlace(source, relative), copied, is_left_out)
+        if target.parent != workspace:
+            skills.make_folder(os.path.dirname(relative))
+        move(skills, copied.relative, relative)
     return Copied(name=name, target=target, copied=True)
 
 
@@ -60,12 +77,47 @@ def replace_text(file: Path, text: str, backups: Path) -> Path:
         PathError: the file cannot be written.
     """
     refuse_links(file)
-    with _reported(file):
+    with _report_problems(file):
         backup = _back_up(file, backups)
         mode = stat.S_IMODE(file.stat().st_mode)
         with writing_beside(str(file), text.encode(), mode) as name:
             Path(name).replace(file)
     return backup
+
+
+def move_text(file: Path, name: str, before: str, after: str, backups: Path) -> tuple[Path, Path]:
+    """Move a stand-alone text to a folder of its own beside it; never over anything.
+
+    Args:
+        file: the text as it lies there.
+        name: of the new folder.
+        before: what it must still say.
+        after: what its SKILL.md will say.
+        backups: where the old text is kept.
+
+    Returns:
+        The new file, and the copy of the old one.
+
+    Raises:
+        PathError: the folder exists, the text changed meanwhile, or it cannot be written.
+    """
+    refuse_links(file)
+    target = file.parent / name
+    if target.exists() or target.is_symlink():
+        raise PathError(str(file), f"is not moved: {target} exists already.")
+    with _report_problems(file):
+        if file.read_bytes() != before.encode():
+            raise PathError(str(file), "is not moved: it changed meanwhile.")
+        backup = _back_up(file, backups)
+        with tempfile.TemporaryDirectory(dir=file.parent, prefix=".prowess-") as staging:
+            staged = Path(staging) / name
+            staged.mkdir()
+            mode = stat.S_IMODE(file.stat().st_mode)
+            with writing_beside(str(staged / "SKILL.md"), after.encode(), mode) as written:
+                Path(written).replace(staged / "SKILL.md")
+            staged.rename(target)
+        file.unlink()
+    return target / "SKILL.md", backup
 
 
 def rename_folder(folder: Path, name: str) -> Path:
@@ -78,7 +130,7 @@ def rename_folder(folder: Path, name: str) -> Path:
     target = folder.with_name(name)
     if target.exists() and not target.samefile(folder):
         raise PathError(str(folder), f"cannot be renamed: {name} exists already.")
-    with _reported(folder):
+    with _report_problems(folder):
         folder.rename(target)
     return target
 
@@ -98,25 +150,6 @@ def refuse_links(path: Path) -> None:
         step = step.parent
 
 
-def _copy(origin: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".prowess-") as staging:
-        staged = Path(staging) / target.name
-        if origin.is_dir():
-            shutil.copytree(origin, staged, symlinks=True, ignore=_links_and_caches)
-        else:
-            shutil.copy2(origin, staged)
-        staged.rename(target)
-
-
-def _links_and_caches(folder: str, names: list[str]) -> set[str]:
-    return {
-        name
-        for name in names
-        if name == "__pycache__" or os.path.islink(os.path.join(folder, name))
-    }
-
-
 def _back_up(file: Path, backups: Path) -> Path:
     backups.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=backups, prefix=f"{file.parent.name}-", suffix=".md")
@@ -133,11 +166,11 @@ def _real_parent(path: Path) -> Path:
 
 
 @contextmanager
-def _reported(path: Path) -> Iterator[None]:
+def _report_problems(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise PathError(str(path), f"cannot be written: {error.strerror}.") from error
+        raise PathError(str(path), f"cannot be written: {explain_failure(error)}.") from error
     except UnicodeEncodeError as error:
         problem = "has a name that this locale cannot write: set PYTHONUTF8=1."
         raise PathError(str(path), problem) from error

@@ -27,11 +27,10 @@ from typing import Any
 
 from prowess.errors import ContainmentError, PathError
 from prowess.host.files.containment import Hook, Root
-from prowess.host.files.handles import BY_HANDLE, is_folder, reporting
-from prowess.host.files.read import is_path
+from prowess.host.files.handles import BY_HANDLE, is_folder, is_path, reporting
 from prowess.host.files.transaction import exchange, is_stray_file, move, write_files
-from prowess.runtime.sync import ChangeOutcome, FolderChange
-from prowess.runtime.sync_plan import (
+from prowess.runtime.sharing.sync import ChangeOutcome, FolderChange
+from prowess.runtime.sharing.sync_plan import (
     KEPT,
     CopyRecord,
     FileMark,
@@ -213,13 +212,7 @@ _PRIVATE = 0o700
 class TargetFolder:
     """The `skills` folder of one target; None stands for one that is not there yet."""
 
-    def __init__(
-        self,
-        root: Root | None,
-        *,
-        check_place: Callable[[], None],
-        hook: Hook,
-    ) -> None:
+    def __init__(self, root: Root | None, *, check_place: Callable[[], None], hook: Hook) -> None:
         """Nothing is written; `check_place` refuses a folder that is no longer where it was.
 
         Raises:
@@ -493,7 +486,7 @@ class FolderTargets:
         with (
             Root.open(target, swap_hook=self._hook) as outer,
             outer.inside(SKILLS) as root,
-            self._locked(root, dry_run=dry_run),
+            self._lock(root, dry_run=dry_run),
         ):
             place = partial(_check_place, outer, root)
             held = TargetFolder(root, check_place=place, hook=self._hook)
@@ -513,7 +506,7 @@ class FolderTargets:
                 outer.make_folder(SKILLS)
 
     @contextmanager
-    def _locked(self, root: Root, *, dry_run: bool) -> Iterator[None]:
+    def _lock(self, root: Root, *, dry_run: bool) -> Iterator[None]:
         with ExitStack() as stack:
             # Without handles for folders there are no such locks either.
             if BY_HANDLE and (not dry_run or root.exists(LOCK)):

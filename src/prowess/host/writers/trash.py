@@ -15,11 +15,21 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from prowess.errors import PathError, RemovalError
+from prowess.errors import PathError, RemovalError, explain_failure
 from prowess.host.files.containment import Hook, Root, contain
 from prowess.host.files.state_files import locked
 from prowess.host.files.transaction import is_stray_folder
-from prowess.host.files.trash import MAIN, RECORD, RootPlace, list_ids, move, new_id, read_record
+from prowess.host.files.trash import (
+    MAIN,
+    RECORD,
+    RootPlace,
+    copy_over,
+    list_ids,
+    move,
+    new_id,
+    read_record,
+    rename,
+)
 from prowess.host.writers.change import SkillFolder
 from prowess.runtime.library import RemovedSkill
 from prowess.safety.model import content_hash
@@ -55,10 +65,13 @@ class SkillTrash:
         self._folder = Path(os.path.realpath(folder))
         self._hook: Hook = swap_hook or (lambda _step: None)
 
-    def remove(self, skill: Path, root: Path, *, source: str, now: float) -> Trashed:
+    def remove(
+        self, skill: Path, root: Path, *, source: str, now: float, stays: bool = False
+    ) -> Trashed:
         """Move the skill folder `skill`, which lies inside `root`, to the trash.
 
-        The caller holds the skill's lock, so that no change is being made to it.
+        The caller holds the skill's lock, so that no change is being made to it. With `stays` the
+        trash gets a copy.
 
         Raises:
             RemovalError: it is not a skill that may be removed, or was swapped meanwhile.
@@ -69,15 +82,15 @@ class SkillTrash:
         if ".." in os.fspath(skill).replace("\\", "/").split("/"):
             raise RemovalError(shown(str(skill)), "has a `..` step: give its plain path.")
         relative = _relative(skill, root)
-        with _reported(skill), self._opened(root) as (held, trash):
+        with _report_problems(skill), self._open(root) as (held, trash):
             place = RootPlace(held, relative)
-            state = _skill_state(place)
-            removed = self._trashed(place, source, now)
+            state = None if stays else _skill_state(place)
+            removed = self._make_trashed(place, source, now)
             trash.make_folder(removed.id, mode=0o700)
             trash.write(f"{removed.id}/{RECORD}", _dump(removed, held, relative), mode=0o600)
             self._hook("ready")
             try:
-                move(place, RootPlace(trash, f"{removed.id}/{MAIN}"), state)
+                _put(place, RootPlace(trash, f"{removed.id}/{MAIN}"), state)
             except BaseException:
                 # Never with the skill in it: it may have arrived before something else failed.
                 if not trash.exists(f"{removed.id}/{MAIN}"):
@@ -91,7 +104,7 @@ class SkillTrash:
         Raises:
             RemovalError: it is not in the trash, was changed there, or its place is taken.
         """
-        with _reported(Path(removed)), self._opened(root) as (held, trash):
+        with _report_problems(Path(removed)), self._open(root) as (held, trash):
             record = read_record(trash, removed)
             # The record is a file like any other: it may not choose the root.
             if record.get("root") != str(held.path):
@@ -122,13 +135,16 @@ class SkillTrash:
         """Delete for good what was removed before that time, and return the ids."""
         old = tuple(entry.id for entry in self.entries() if entry.removed_at < older_than)
         if old:
-            with _reported(self._folder), Root.open(self._folder, swap_hook=self._hook) as trash:
+            with (
+                _report_problems(self._folder),
+                Root.open(self._folder, swap_hook=self._hook) as trash,
+            ):
                 for removed in old:
                     trash.remove_tree(removed)
         return old
 
     @contextmanager
-    def _opened(self, root: Path) -> Iterator[tuple[Root, Root]]:
+    def _open(self, root: Path) -> Iterator[tuple[Root, Root]]:
         with Root.open(root, swap_hook=self._hook) as held:
             if self._folder.is_relative_to(held.path) or held.path.is_relative_to(self._folder):
                 problem = "cannot be the trash of a skills root that it lies in or around."
@@ -136,7 +152,7 @@ class SkillTrash:
             with Root.open(self._folder, create=True, swap_hook=self._hook) as trash:
                 yield held, trash
 
-    def _trashed(self, place: RootPlace, source: str, now: float) -> Trashed:
+    def _make_trashed(self, place: RootPlace, source: str, now: float) -> Trashed:
         chosen = new_id(now)
         return Trashed(
             id=chosen,
@@ -146,6 +162,16 @@ class SkillTrash:
             removed_at=now,
             hash=_hash(place),
         )
+
+
+def _put(place: RootPlace, kept: RootPlace, expected: os.stat_result | None) -> None:
+    """Move what is as expected, or copy it where it stays: whole, or not to be seen."""
+    if expected is not None:
+        move(place, kept, expected)
+        return
+    hidden = kept.hidden()
+    copy_over(place, hidden)
+    rename(hidden, kept)
 
 
 def _relative(skill: Path | str, root: Path | str) -> str:
@@ -236,15 +262,20 @@ class SkillRemoval:
         """Return whether anything is at that path, be it a link that leads nowhere."""
         return os.path.lexists(folder)
 
-    def put(self, folder: str, root: str, source: str, now: float) -> RemovedSkill | None:
-        """Move a skill's folder out of its root, while nobody changes it; None where it is gone."""
+    def put(
+        self, folder: str, root: str, source: str, now: float, *, stays: bool = False
+    ) -> RemovedSkill | None:
+        """Move a skill's folder out of its root, while nobody changes it; None where it is gone.
+
+        With `stays` it is copied, for what takes its place in one step.
+        """
         real, relative = Path(os.path.realpath(root)), _relative(folder, root)
         with self._alone(folder, real, relative):
             if not os.path.lexists(folder):
                 return None
             # A link to elsewhere is somebody's own arrangement, and not a skill of this root.
             contain(root, folder, strictly=True)
-            removed = self._trash.remove(real / relative, real, source=source, now=now)
+            removed = self._trash.remove(real / relative, real, source=source, now=now, stays=stays)
             self._refuse_swapped(removed, real, relative)
         return _show(removed)
 
@@ -266,7 +297,7 @@ class SkillRemoval:
 
     def entries(self) -> tuple[RemovedSkill, ...]:
         """Return what can come back, oldest first."""
-        with _reported(self._folder):
+        with _report_problems(self._folder):
             # One that was cut off before its move has a record and no skill.
             found = [entry for entry in self._trash.entries() if os.path.lexists(entry.path)]
         return tuple(_show(entry) for entry in found)
@@ -275,7 +306,7 @@ class SkillRemoval:
         """Delete for good what was removed before that time, and return the ids."""
         if not self._folder.is_dir():
             return ()
-        with _reported(self._folder), locked(str(self._folder)):
+        with _report_problems(self._folder), locked(str(self._folder)):
             self._settle()
             return self._trash.purge(before)
 
@@ -306,7 +337,7 @@ class SkillRemoval:
     @contextmanager
     def _alone(self, path: str, root: Path, relative: str) -> Iterator[None]:
         """Keep everybody else from the skill, and from the trash."""
-        with _reported(path), ExitStack() as stack:
+        with _report_problems(path), ExitStack() as stack:
             # All that lies below a folder of the root is changed under the lock of that folder.
             first = Path(relative).parts[0]
             try:
@@ -323,19 +354,18 @@ class SkillRemoval:
 
 def _show(entry: Trashed) -> RemovedSkill:
     return RemovedSkill(
-        id=entry.id,
-        original=str(entry.original),
-        source=entry.source,
-        removed_at=entry.removed_at,
+        id=entry.id, original=str(entry.original), source=entry.source, removed_at=entry.removed_at
     )
 
 
 @contextmanager
-def _reported(path: Path | str) -> Iterator[None]:
+def _report_problems(path: Path | str) -> Iterator[None]:
     """Turn what is wrong with a path into an error of a removal."""
     try:
         yield
     except PathError as error:
         raise RemovalError(error.path, error.problem) from error
     except OSError as error:
-        raise RemovalError(shown(str(path)), f"cannot be moved: {error.strerror}.") from error
+        raise RemovalError(
+            shown(str(path)), f"cannot be moved: {explain_failure(error)}."
+        ) from error

@@ -15,26 +15,23 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
 from prowess.errors import ConfigConflictError, ConfigKeyError, ConfigSyntaxError
-from prowess.runtime.config.guard import (
-    RESERVED,
-    find_changes,
-    merge_patch,
-    refuse_crowds,
-    refuse_guarded,
-    write_canonical,
-)
 from prowess.runtime.config.redaction import (
     REDACTED,
+    RESERVED,
+    find_changes,
     matches,
+    merge_patch,
     redact,
+    refuse_crowds,
+    refuse_guarded,
     restore,
     show_config,
     show_entry,
+    write_canonical,
     write_path,
 )
-from prowess.runtime.config.schema import config_schema
-from prowess.safety.environment import judge
-from prowess.settings import SettingProblem
+from prowess.safety.environment import find_group, judge
+from prowess.settings import SETTINGS, SettingProblem
 from prowess.skills.notation import is_plain, strict_loads
 from prowess.skills.text import one_line
 
@@ -79,6 +76,9 @@ def change_entry(
     if api_key is not None:
         _put(entry, "apiKey", api_key, path)
     if env is not None:
+        lent = entry.get("allowEnv")
+        for name, value in env.items():
+            _refuse_denied(name, _strip_breaks(value), path, lent if isinstance(lent, list) else ())
         variables = _change_env(_object(entry, "env", path), env, (*path, "env"))
         entry = {**entry, "env": variables}
         if not variables:
@@ -116,19 +116,21 @@ def _change_env(
         if not _VARIABLE.fullmatch(name):
             problem = "has a name that is none of a variable: use letters, digits and _ alone."
             raise ConfigKeyError(write_path(path), problem)
-        _refuse_denied(name, _strip_breaks(value), path)
         _put(stored, name, value, path)
     return stored
 
 
-def _refuse_denied(name: str, value: str, path: tuple[str, ...]) -> None:
+def _refuse_denied(name: str, value: str, path: tuple[str, ...], lent: Collection[object]) -> None:
     """Refuse what no skill may set; what is stored may be kept or deleted."""
-    if value in ("", REDACTED):
+    if value in ("", REDACTED) or not _VARIABLE.fullmatch(name.strip()):
         return
-    # Declared and allowed: what is refused then is refused to every skill.
-    ruling = judge(name, value, (name,), (name,))
+    # Declared, and an account allowed: what is refused then is refused to every skill. What only
+    # looks as if it ran code is for the people at the machine to allow first.
+    group = find_group(name)
+    is_guess = group is not None and group.form is not None
+    ruling = judge(name, value, (name,), tuple(map(str, lent)) if is_guess else (name,))
     if not ruling.allowed:
-        raise ConfigKeyError(write_path((*path, ruling.name)), f"{ruling.reason}.")
+        raise ConfigKeyError(write_path((*path, "env", ruling.name)), f"{ruling.reason}.")
 
 
 def _strip_breaks(given: str) -> str:
@@ -216,11 +218,7 @@ class ConfigEdits:
             ConfigError: the file cannot be read at all.
         """
         content = self._store.read()
-        answer = {
-            "path": self._store.path,
-            "exists": content is not None,
-            "hash": _hash(content),
-        }
+        answer = {"path": self._store.path, "exists": content is not None, "hash": _hash(content)}
         try:
             values = self._store.stored(content or b"")
         except ConfigSyntaxError as error:
@@ -272,7 +270,7 @@ class ConfigEdits:
 
         def change(stored: Json) -> Json:
             values = restore(merge_patch(stored, wanted, replace_paths), stored)
-            _refuse_lost_agents(stored, values, _named_agents(stored, wanted, replace_paths))
+            _refuse_lost_agents(stored, values, _find_named_agents(stored, wanted, replace_paths))
             return values
 
         return self._edit(change, base_hash)
@@ -302,6 +300,25 @@ class ConfigEdits:
             self._changed(now)
         entry = values.get("skills", {}).get("entries", {}).get(key, {})
         return {"ok": True, "skillKey": key, "config": show_entry(entry, find_given(env))}
+
+    def provide(self, skill_keys: Sequence[str], env: Mapping[str, str]) -> Json:
+        """Give the same variables to several skills, all or none.
+
+        Raises:
+            ConfigKeyError: a key, a variable or what is stored cannot be used.
+            ConfigError: the file cannot be read or written.
+        """
+        keys = list(dict.fromkeys(check_key(key) for key in skill_keys))
+        with self._store.lock():
+            content = self._store.read()
+            stored = values = self._store.stored(content or b"")
+            for key in keys:
+                values = change_entry(values, key, enabled=None, api_key=None, env=env)
+            paths = find_changes(stored, values)
+            now = self._write(content, stored, values, paths)
+        if paths:
+            self._changed(now)
+        return {"ok": True, "skillKeys": keys}
 
     def schema(self) -> Json:
         """Return what can be configured, as a JSON Schema with hints for forms."""
@@ -403,7 +420,7 @@ def _refuse_lost_agents(stored: Json, values: Json, named: Collection[str]) -> N
         )
 
 
-def _named_agents(stored: Json, wanted: Json, replace_paths: Sequence[str]) -> set[str]:
+def _find_named_agents(stored: Json, wanted: Json, replace_paths: Sequence[str]) -> set[str]:
     """Return the agents that a patch says it removes: by their list, or each by its name."""
 
     def is_named(*path: str) -> bool:
@@ -435,3 +452,41 @@ def _agents(values: Json) -> tuple[list[str], list[str]]:
         if isinstance(item, dict) and isinstance(item.get("id"), str)
     ]
     return found, list(entries) if isinstance(entries, dict) else []
+
+
+_DRAFT = "http://json-schema.org/draft-07/schema#"
+
+
+def config_schema() -> dict[str, Any]:
+    """Return the settings as a JSON Schema, for forms, and by place what a form should hide.
+
+    It describes and does not judge. Every object is open: keys of other programs are kept.
+    """
+    root: dict[str, Any] = {"$schema": _DRAFT, "title": "Prowess", "type": "object"}
+    hints: dict[str, Any] = {}
+    for row in SETTINGS:
+        described: dict[str, Any] = {**row.kind.schema, "description": row.meaning}
+        if row.default is not None:
+            described["default"] = row.default
+        # A copy: places below are put into it.
+        _find_place(root, row.key).update(json.loads(json.dumps(described)))
+        if row.secret:
+            parts = ("*" if part.startswith("<") else part for part in row.key.split("."))
+            hints[".".join(parts)] = {"sensitive": True}
+    return {"schema": root, "uiHints": hints}
+
+
+def _find_place(root: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return the schema of one key, with all that lead to it."""
+    current = root
+    for part in key.split("."):
+        name, is_item = part.removesuffix("[]"), part.endswith("[]")
+        current.setdefault("type", "object")
+        if name.startswith("<"):
+            current = current.setdefault("additionalProperties", {})
+        else:
+            current = current.setdefault("properties", {}).setdefault(name, {})
+        if is_item:
+            current.setdefault("type", "array")
+            current = current.setdefault("items", {})
+    return current

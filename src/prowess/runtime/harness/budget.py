@@ -5,7 +5,7 @@ leave out what is not ready. So the lists differ in more than their limits, and 
 what that harness would find.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from prowess.runtime.service import SkillsService, StatusReport
@@ -13,6 +13,8 @@ from prowess.settings import Limits
 from prowess.skills.harness.listings import (
     CLAUDE_WINDOW,
     CODEX_MOST_TOKENS,
+    CODEX_WINDOW,
+    BuiltIn,
     ClaudePage,
     CodexPage,
     Fate,
@@ -146,7 +148,7 @@ class Budgets:
         self, rules: HarnessRules, view: "_View", use: RecentUse, window: int | None
     ) -> HarnessBudget:
         visible, hidden, elsewhere = view.of(rules)
-        page, limit_from = self._page(rules.reader, view.status.agent_id, use, window)
+        page, limit_from = self._page(rules, view.status.agent_id, use, window)
         listing, fix = page.arrange(visible), cheapest_fix(visible, page, use)
         return HarnessBudget(
             reader=rules.reader,
@@ -166,35 +168,47 @@ class Budgets:
             how_to_raise=_raising(
                 rules.reader, page, fix.raise_to, skills=visible, limit_from=limit_from
             ),
-            notes=_NOTES.get(rules.reader, _NO_LIMIT),
+            notes=tuple(_list_notes(rules)),
         )
 
     def _page(
-        self, reader: Reader, agent_id: str, use: RecentUse, window: int | None
+        self, rules: HarnessRules, agent_id: str, use: RecentUse, window: int | None
     ) -> tuple[HarnessPage, str]:
+        reader = rules.reader
+        brought = tuple(BuiltIn(name=name, chars=chars) for name, chars in rules.builtin)
         if reader is Reader.CLAUDE:
-            return self._claude(use, window)
+            return self._claude(use, window, brought)
         if reader is Reader.CODEX:
-            known = f"2 % of a window of {window:,} tokens" if window else "no window is given"
-            return CodexPage(window=window or None), known
+            size = window or CODEX_WINDOW
+            known = f"2 % of a window of {size:,} tokens"
+            return CodexPage(window=size, builtin=brought), known
         if reader not in _OWN:
-            return OpenPage(), "no limit is documented"
+            page = OpenPage(
+                limit=rules.list_limit,
+                builtin=brought,
+                element=rules.element,
+                with_path=rules.with_path,
+            )
+            return page, f"seen in {rules.seen}" if rules.list_limit else "no limit was seen"
         if reader is Reader.OPENCLAW:
-            page = PromptPage(homes=self._skills.places.homes, plain=True)
-            return page, "OpenClaw's own default"
+            homes = self._skills.places.homes
+            return PromptPage(homes=homes, plain=True, builtin=brought), "OpenClaw's own default"
         worth = Worth(pinned=use.pinned, last_used=use.last_used)
-        page = PromptPage(
+        own_page = PromptPage(
             limits=self._limits(agent_id), worth=worth, homes=self._skills.places.homes
         )
         own = self._skills.agent(agent_id).max_skills_prompt_chars
-        return page, _CHARS if own is None else f"skillsLimits.{_CHARS_KEY} of agent {agent_id}"
+        return own_page, _CHARS if own is None else f"skillsLimits.{_CHARS_KEY} of agent {agent_id}"
 
-    def _claude(self, use: RecentUse, window: int | None) -> tuple[HarnessPage, str]:
+    def _claude(
+        self, use: RecentUse, window: int | None, builtin: tuple[BuiltIn, ...]
+    ) -> tuple[HarnessPage, str]:
         fixed = self._environ.get(CLAUDE_VARIABLE, "").strip()
         if fixed.isascii() and fixed.isdigit() and 0 < len(fixed) <= _LONGEST_NUMBER and int(fixed):
-            return ClaudePage(fixed=int(fixed), use=use), CLAUDE_VARIABLE
+            return ClaudePage(fixed=int(fixed), use=use, builtin=builtin), CLAUDE_VARIABLE
         size = window or CLAUDE_WINDOW
-        return ClaudePage(window=size, use=use), f"1 % of a window of {size:,} tokens"
+        page = ClaudePage(window=size, use=use, builtin=builtin)
+        return page, f"1 % of a window of {size:,} tokens"
 
     def _limits(self, agent_id: str) -> Limits:
         limits, own = self._skills.settings.skills.limits, self._skills.agent(agent_id)
@@ -286,19 +300,25 @@ _HOW_TO_HIDE = {
     Reader.PROWESS: "run `prowess disable NAME`, or leave it out of the agent's list",
 }
 _SHARED = (
-    "Skills that it brings along, gets from plugins or finds in the folders above share the same"
-    " room: they are not counted."
+    "Skills that it gets from plugins or finds in the folders above share the same room: they are"
+    " not counted."
 )
+_BROUGHT = "Its own {count} skills are counted, as they were seen in version {seen}."
 _NO_LIMIT = ("It documents no limit, so everything is taken to be shown; sizes are estimates.",)
 _NOTES = {
     Reader.CLAUDE: (
         _SHARED,
         "Its skillOverrides are not read, and who keeps a description goes by what Prowess saw.",
+        "A model with a larger window leaves more room: give --window.",
     ),
-    Reader.CODEX: (
-        _SHARED,
-        "Codex may shorten long paths by an alias, which leaves descriptions more room than shown.",
-    ),
-    Reader.OPENCLAW: ("Its own lines around the list differ from ours by a few characters.",),
+    Reader.CODEX: (_SHARED,),
+    Reader.COPILOT: ("What does not fit is named at the end of the list, without a description.",),
+    Reader.OPENCLAW: ("Which of its own are ready depends on what else is installed.",),
     Reader.PROWESS: (),
 }
+
+
+def _list_notes(rules: HarnessRules) -> Iterator[str]:
+    if rules.builtin:
+        yield _BROUGHT.format(count=len(rules.builtin), seen=rules.seen)
+    yield from _NOTES.get(rules.reader, _NO_LIMIT)

@@ -104,10 +104,14 @@ def find_made_keys(edits: Sequence[Edit]) -> frozenset[Path]:
     for edit in edits:
         if isinstance(edit, Insert) and edit.key is not None:
             path = (*edit.path, edit.key)
-            made.add(path)
-            if not edit.path and isinstance(edit.value, dict):
-                made |= {(*path, key) for key in edit.value}
+            made |= {path, *_keys_below(path, edit.value)}
     return frozenset(made)
+
+
+def _keys_below(path: Path, value: object) -> Iterator[Path]:
+    for key, inner in value.items() if isinstance(value, Mapping) else ():
+        yield (*path, key)
+        yield from _keys_below((*path, key), inner)
 
 
 def hash_content(content: bytes | None) -> str:
@@ -243,10 +247,13 @@ _KEPT = (
     "What was in a changed file is kept beside it (*.prowess-backup-*): leave that out of what you"
     " commit."
 )
-_THIS_MACHINE = (
-    "`prowess` on your PATH is not this installation, so its full path was written: connect again"
-    " after you move it."
+_ONE_PLACE = (
+    "cannot have a connection of its own: {harness} has one configuration for all that you do."
+    " Connect it for you: prowess connect {harness} --user"
 )
+_THIS_MACHINE = "{why}, so its full path was written: connect again after you move it."
+_NOT_ON_PATH = "This installation is not on your PATH"
+_OTHER_ON_PATH = "`prowess` on your PATH ({other}) is not this installation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -333,12 +340,14 @@ class Connecting:
         program = self._program()
         changes, notes = [], list[str]()
         every = targets(request.harness, scope, self._places, program)
+        if not every:
+            raise PathError(self._places.project, _ONE_PLACE.format(harness=request.harness))
         watched = self._watched(every, program)
         for target in every:
             wanted = target if request.with_mcp else target.without_server()
             if not request.remove:
                 wanted = _less(wanted, watched)
-            if not wanted.hooks and not wanted.servers:
+            if wanted.is_empty:
                 continue
             change, problems = self._change(wanted, program, remove=request.remove)
             changes.append(change)
@@ -538,9 +547,13 @@ def _notes(request: ConnectRequest, scope: ConnectScope, program: Program) -> li
     return [
         _TRUST if request.harness is Harness.CODEX else "",
         _SHARED if scope is ConnectScope.PROJECT else "",
-        _THIS_MACHINE if len(program.words) > 1 or program.words[0] != "prowess" else "",
+        _THIS_MACHINE.format(why=_why_not_by_name(program)) if program.is_by_path else "",
         hint(request.harness, scope) if request.with_mcp else "",
     ]
+
+
+def _why_not_by_name(program: Program) -> str:
+    return _OTHER_ON_PATH.format(other=program.other) if program.other else _NOT_ON_PATH
 
 
 def _conflicts(found: Registered, target: SettingsTarget) -> list[str]:

@@ -9,13 +9,13 @@ warning at most: nobody has to connect everything.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from prowess.errors import ProwessError, contain
-from prowess.hooks.harness import Harness, HookCall
+from prowess.hooks.harness import Harness, HookCall, Moment
 from prowess.hooks.registrations import ConnectScope, Registered, is_misled, program_of
 from prowess.hooks.samples import SAMPLES, PayloadSample
-from prowess.hooks.targets import ALSO_READ_BY
+from prowess.hooks.targets import ALSO_READ_BY, RUNS_ONCE, HarnessHomes
 
 _REPORT = "Set PROWESS_DEBUG=1, run the command that fails, and report what it prints."
 
@@ -98,6 +98,9 @@ NAMES = {
     Harness.GEMINI: "Gemini CLI",
     Harness.COPILOT: "Copilot CLI",
     Harness.VSCODE: "VS Code",
+    Harness.QWEN: "Qwen Code",
+    Harness.OPENCODE: "opencode",
+    Harness.OPENCLAW: "OpenClaw",
 }
 _MISLED = (
     "Its command lets the folder it runs in put files in our place (`-m prowess` without `-P`),"
@@ -131,8 +134,16 @@ class HarnessWorld(Protocol):
     def program_problem(self, program: str) -> str:
         """Return why a program cannot be started, or nothing."""
 
-    def last_call(self, harness: Harness) -> HookCall | None:
-        """Return the newest call of our hook by a harness."""
+    def calls(self, harness: Harness) -> Sequence[HookCall]:
+        """Return the last calls of our hook by a harness, newest last."""
+
+    # A settings file can hold anything.
+    def document(self, path: str) -> Mapping[str, Any]:
+        """Return what a settings file of a harness says; nothing where it cannot be read."""
+
+    @property
+    def places(self) -> HarnessHomes:
+        """Where harnesses keep their settings."""
 
     def answer(self, sample: PayloadSample) -> tuple[str, int]:
         """Return what our hook says to a recorded payload, and how many milliseconds it took."""
@@ -168,6 +179,44 @@ class _State:
         return self.installed is not None or ours
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarnessHealth:
+    """How the connection to one harness does, from its settings and its last calls."""
+
+    harness: Harness
+    # None where it is not on this machine.
+    version: str | None
+    # For whom it is connected: the user, this project, or both.
+    scopes: tuple[ConnectScope, ...]
+    # Settings files that cannot be read, with what is wrong.
+    unreadable: Mapping[str, str]
+    calls: Sequence[HookCall]
+
+    @property
+    def latency_ms(self) -> int | None:
+        """How long a call takes, in the middle of the last ones."""
+        took = sorted(call.took_ms for call in self.calls)
+        return took[len(took) // 2] if took else None
+
+    @property
+    def hint_rate(self) -> float | None:
+        """At which share of the last prompts the agent was told of a skill."""
+        prompts = [call for call in self.calls if call.moment is Moment.PROMPT]
+        return sum(call.spoke for call in prompts) / len(prompts) if prompts else None
+
+
+def find_health(harness: Harness, world: HarnessWorld) -> HarnessHealth:
+    """Return how one harness is connected, and how its last calls went."""
+    state = _state(harness, world)
+    return HarnessHealth(
+        harness=harness,
+        version=None if state.installed is None else state.installed.version,
+        scopes=tuple(state.scopes),
+        unreadable=state.unreadable,
+        calls=world.calls(harness),
+    )
+
+
 def examine_harness(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFinding]:
     """Yield all there is to say about one harness; nothing where it is not here."""
     state = _state(harness, world)
@@ -177,7 +226,8 @@ def examine_harness(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFin
     yield from _registration(state, world)
     yield from _commands(state, world)
     if state.scopes:
-        yield _last(harness, world)
+        yield from find_obstacles(harness, state.scopes, world)
+        yield from _last(harness, world)
     yield _self_test(harness, world)
 
 
@@ -227,13 +277,34 @@ def _registration(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]
         else:
             text = f"It calls us at {', '.join(events)} ({scope})."
             yield _finding(harness, DoctorLevel.OK, text)
-    if len(state.scopes) > 1:
-        text = "It is connected for you and for this project, so each hook may run twice."
+    yield from _repetitions(state, world)
+
+
+def _repetitions(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]:
+    """Yield where a harness calls us more than once at the same moment."""
+    harness, again = state.harness, f"prowess connect {state.harness}"
+    if len(state.scopes) > 1 and harness not in RUNS_ONCE:
+        text = "It is connected for you and for this project, so each hook runs twice."
         yield _finding(harness, DoctorLevel.WARNING, text, f"Keep one: {again} --project --remove")
+    for files in state.found.values():
+        yield from _in_two_files(harness, files)
     for path, one in state.files.items():
         yield from _oddities(harness, path, one)
     if state.scopes:
         yield from _doubled(harness, world)
+
+
+def _in_two_files(harness: Harness, files: Mapping[str, Registered]) -> Iterator[DoctorFinding]:
+    """Yield that two files that the harness reads together call us at the same event."""
+    by_event: dict[str, list[str]] = {}
+    for path, one in files.items():
+        for event in one.events:
+            by_event.setdefault(event, []).append(path)
+    doubled = {event: paths for event, paths in by_event.items() if len(paths) > 1}
+    if doubled:
+        paths = " and ".join(dict.fromkeys(path for paths in doubled.values() for path in paths))
+        text = f"It calls us more than once at {', '.join(doubled)}: {paths} both say so."
+        yield _finding(harness, DoctorLevel.WARNING, text, "Remove our entries from one of them.")
 
 
 def _doubled(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFinding]:
@@ -278,24 +349,184 @@ def _commands(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]:
             )
 
 
-def _last(harness: Harness, world: HarnessWorld) -> DoctorFinding:
-    call = world.last_call(harness)
-    if call is None:
-        text = "It has not called us yet."
+def _last(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFinding]:
+    """Yield when it called us last, and how often that went wrong or was slow."""
+    calls = world.calls(harness)
+    if not calls:
         todo = "Start a new session in it" + (
             ", and trust the hooks with /hooks." if harness is Harness.CODEX else "."
         )
-        return _finding(harness, DoctorLevel.OK, text, todo)
-    when = f"{tell_age(world.now_ms() - call.at_ms)} ({call.moment}, {call.took_ms} ms)"
-    if call.problem:
-        todo = "Look at hooks.jsonl in the state folder; the agent itself was not disturbed."
-        return _finding(
-            harness, DoctorLevel.WARNING, f"Its last call, {when}, failed: {call.problem}.", todo
+        yield _finding(harness, DoctorLevel.OK, "It has not called us yet.", todo)
+        return
+    last = calls[-1]
+    when = f"{tell_age(world.now_ms() - last.at_ms)} ({last.moment}, {last.took_ms} ms)"
+    yield _finding(harness, DoctorLevel.OK, f"It called us {when}.")
+    failed = [call for call in calls if call.problem]
+    if failed:
+        age = tell_age(world.now_ms() - failed[-1].at_ms)
+        text = (
+            f"{len(failed)} of its last {len(calls)} calls failed, {age} the last time"
+            f" ({failed[-1].moment}, {failed[-1].took_ms} ms): {failed[-1].problem}."
         )
-    if call.took_ms > _SLOW_MS:
+        todo = "Look at hooks.jsonl in the state folder; the agent itself was not disturbed."
+        yield _finding(harness, DoctorLevel.WARNING, text, todo)
+    slow = [call.took_ms for call in calls if call.took_ms > _SLOW_MS]
+    if slow:
+        text = f"{len(slow)} of its last {len(calls)} calls were slow, up to {max(slow)} ms."
         todo = "Run `prowess serve` in the background: hooks then take a fraction of that."
-        return _finding(harness, DoctorLevel.WARNING, f"Its last call, {when}, was slow.", todo)
-    return _finding(harness, DoctorLevel.OK, f"It called us {when}.")
+        yield _finding(harness, DoctorLevel.WARNING, text, todo)
+
+
+def find_obstacles(
+    harness: Harness, scopes: Sequence[ConnectScope], world: HarnessWorld
+) -> Iterator[DoctorFinding]:
+    """Yield what keeps a harness from calling us though it is connected, as its settings say."""
+    look = _OBSTACLES.get(harness)
+    if look is None:
+        yield _finding(harness, DoctorLevel.OK, _NOT_KNOWN.format(name=NAMES[harness]))
+        return
+    for text, todo in look(world, scopes):
+        yield _finding(harness, DoctorLevel.WARNING, text, todo)
+
+
+_NOT_KNOWN = "Whether {name} has hooks switched off or distrusts them is not known."
+_Obstacles = Iterator[tuple[str, str]]
+# For whom it is connected: a person, one project, or both.
+_Scopes = Sequence[ConnectScope]
+
+
+def _switched_off(world: HarnessWorld, *paths: str) -> _Obstacles:
+    for path in paths:
+        if world.document(path).get("disableAllHooks") is True:
+            yield f"Its hooks are switched off: disableAllHooks in {path}.", "Take that out there."
+
+
+# Settings of others can hold anything.
+def _in(document: Mapping[str, Any], *keys: str) -> Any:  # noqa: ANN401
+    """Return what keys lead to; None where there is no such place."""
+    found: Any = document
+    for key in keys:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+def _distrusts(project: str, trusted: Iterable[object], how: str) -> _Obstacles:
+    known = [one.rstrip("/\\") for one in trusted if isinstance(one, str)]
+    if not any(project == one or project.startswith(f"{one}/") for one in known):
+        yield f"It does not trust {project}, so the hooks of this project do not run.", how
+
+
+def _claude_obstacles(world: HarnessWorld, _scopes: _Scopes) -> _Obstacles:
+    places, own = world.places, f"{world.places.project}/.claude"
+    files = (f"{places.claude}/settings.json", f"{own}/settings.json", f"{own}/settings.local.json")
+    yield from _switched_off(world, *files)
+
+
+def _gemini_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
+    home, own = f"{world.places.home}/.gemini", f"{world.places.project}/.gemini"
+    for path in (f"{home}/settings.json", f"{own}/settings.json"):
+        switch = _in(world.document(path), "hooksConfig")
+        if _in(switch, "enabled") is False:
+            yield f"Its hooks are switched off: hooksConfig.enabled in {path}.", "Set it to true."
+        if "prowess" in (_in(switch, "disabled") or ()):
+            yield f"Our hook is switched off: hooksConfig.disabled in {path}.", "Take it out there."
+    is_off = _in(world.document(f"{home}/settings.json"), "security", "folderTrust", "enabled")
+    if ConnectScope.PROJECT in scopes and is_off is not False:
+        yield from _by_trusted_folders(world, f"{home}/trustedFolders.json", "gemini")
+
+
+def _qwen_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
+    home = f"{world.places.home}/.qwen"
+    own = f"{world.places.project}/.qwen/settings.json"
+    yield from _switched_off(world, f"{home}/settings.json", own)
+    is_on = _in(world.document(f"{home}/settings.json"), "security", "folderTrust", "enabled")
+    if ConnectScope.PROJECT in scopes and is_on is True:
+        yield from _by_trusted_folders(world, f"{home}/trustedFolders.json", "qwen")
+
+
+def _by_trusted_folders(world: HarnessWorld, path: str, program: str) -> _Obstacles:
+    rules = world.document(path)
+    folders = [folder for folder, rule in rules.items() if rule == "TRUST_FOLDER"]
+    folders += [f"{one}/.." for one, rule in rules.items() if rule == "TRUST_PARENT"]
+    how = f"Start `{program}` here, and trust the folder."
+    yield from _distrusts(world.places.project, map(_above, folders), how)
+
+
+def _above(folder: str) -> str:
+    return folder.removesuffix("/..").rpartition("/")[0] if folder.endswith("/..") else folder
+
+
+def _codex_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
+    places = world.places
+    settings = world.document(f"{places.codex}/config.toml")
+    features = _in(settings, "features") or {}
+    if any(_in(features, name) is False for name in ("hooks", "codex_hooks")):
+        yield (
+            f"Its hooks are switched off: features in {places.codex}/config.toml.",
+            "Set hooks to true there.",
+        )
+    states = _in(settings, "hooks", "state") or {}
+    is_own = ConnectScope.PROJECT in scopes
+    file = f"{places.project}/.codex/hooks.json" if is_own else f"{places.codex}/hooks.json"
+    ours = [state for name, state in states.items() if str(name).startswith(file)]
+    if not any(_in(state, "trusted_hash") for state in ours):
+        yield (
+            "It has not trusted our hooks yet, and does not run them.",
+            "Start `codex`, and review the hooks with /hooks.",
+        )
+    elif any(_in(state, "enabled") is False for state in ours):
+        yield "Some of our hooks are switched off there.", "Switch them on with /hooks in `codex`."
+
+
+def _copilot_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
+    home = world.places.copilot
+    names = ("settings.json", "config.json", "hooks/prowess.json")
+    yield from _switched_off(world, *(f"{home}/{name}" for name in names))
+    if ConnectScope.PROJECT in scopes:
+        files = (world.document(f"{home}/{name}") for name in names[:2])
+        trusted = [one for file in files for one in _in(file, "trustedFolders") or ()]
+        how = "Start `copilot` here, and trust the folder; with -p give --trust-folder."
+        yield from _distrusts(world.places.project, trusted, how)
+
+
+def _openclaw_obstacles(world: HarnessWorld, _scopes: _Scopes) -> _Obstacles:
+    path = f"{world.places.openclaw}/openclaw.json"
+    plugins = _in(world.document(path), "plugins") or {}
+    own = _in(plugins, "entries", "prowess")
+    allowed = _in(plugins, "allow")
+    wrong = {
+        "plugins.enabled is false": _in(plugins, "enabled") is False,
+        "plugins.entries.prowess.enabled is not true": _in(own, "enabled") is not True,
+        "plugins.deny names prowess": "prowess" in (_in(plugins, "deny") or ()),
+        "plugins.allow does not name prowess": bool(allowed) and "prowess" not in allowed,
+        "plugins.entries.prowess.hooks.allowConversationAccess is not true": _in(
+            own, "hooks", "allowConversationAccess"
+        )
+        is not True,
+        "plugins.entries.prowess.hooks.allowPromptInjection is false": _in(
+            own, "hooks", "allowPromptInjection"
+        )
+        is False,
+    }
+    for why, is_so in wrong.items():
+        if is_so:
+            yield f"Our plugin cannot work: {why} in {path}.", "Change it there."
+
+
+def _opencode_obstacles(_world: HarnessWorld, _scopes: _Scopes) -> _Obstacles:
+    """Nothing in its settings keeps a plugin from running; a variable may (OPENCODE_PURE)."""
+    return iter(())
+
+
+_OBSTACLES: Mapping[Harness, Callable[[HarnessWorld, _Scopes], _Obstacles]] = {
+    Harness.CLAUDE_CODE: _claude_obstacles,
+    Harness.CODEX: _codex_obstacles,
+    Harness.GEMINI: _gemini_obstacles,
+    Harness.COPILOT: _copilot_obstacles,
+    Harness.QWEN: _qwen_obstacles,
+    Harness.OPENCODE: _opencode_obstacles,
+    Harness.OPENCLAW: _openclaw_obstacles,
+}
 
 
 def _self_test(harness: Harness, world: HarnessWorld) -> DoctorFinding:

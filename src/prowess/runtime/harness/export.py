@@ -15,7 +15,7 @@ from typing import Protocol
 from prowess.errors import PathError
 from prowess.runtime.scan import ScanService, Target
 from prowess.runtime.service import SkillsService
-from prowess.runtime.sync import CopiedFile, LeftOutFile, SkillCopy
+from prowess.runtime.sharing.sync import CopiedFile, LeftOutFile, SkillCopy, SkillReader
 from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
 from prowess.safety.paths import shown
 from prowess.skills.harness.portable import (
@@ -46,20 +46,6 @@ class Placed(StrEnum):
     ADDED = "added"
     REPLACED = "replaced"
     UNCHANGED = "unchanged"
-
-
-class ExportSources(Protocol):
-    """Reads what is exported."""
-
-    def read(self, skill: Skill) -> SkillCopy:
-        """Return the files of a skill.
-
-        Raises:
-            PathError: it cannot be read, or is too large.
-        """
-
-    def whole(self, skill: Skill) -> Target:
-        """Return everything that belongs to a skill, as a person scans it."""
 
 
 class ExportPlaces(Protocol):
@@ -137,7 +123,7 @@ class Exporting:
     def __init__(
         self,
         skills: SkillsService,
-        sources: ExportSources,
+        sources: SkillReader,
         scanning: ScanService,
         places: ExportPlaces,
     ) -> None:

@@ -6,28 +6,34 @@ what was never encoded is encoded; the encoder is loaded by the first message th
 there is none, or it fails, words route alone, every answer says so, and it is left alone a while.
 """
 
+import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from prowess.errors import EncoderError
+from prowess.late import dataclass
 from prowess.routing import router
 from prowess.routing.decision import DEFAULT
 from prowess.routing.index import (
     SkillIndex,
 )
-from prowess.routing.model import Match, Route, Status, Thresholds
+from prowess.routing.model import Decision, Match, Route, Status, Thresholds
 from prowess.routing.router import Context, Query, RouteChoice
 from prowess.runtime.ports import (
     Encoder,
     Examples,
     ExampleStore,
+    Id,
     IndexStore,
     Judge,
+    ReferenceTexts,
+    StaleSkill,
     VectorStore,
+    timed,
 )
 from prowess.runtime.route.index import PAUSE_S, Built, IndexBuilder, Meaning, Progress
 from prowess.runtime.service import SkillsService
@@ -35,11 +41,17 @@ from prowess.settings import RoutingSettings
 from prowess.skills.explanation import ALLOWED, ExplanationStep
 from prowess.skills.model import Skill
 from prowess.skills.snapshot import Snapshot
+from prowess.transcripts.turns import Role, read_turns
 
 if TYPE_CHECKING:
     from prowess.runtime.usage import UsageLog
 
+log = logging.getLogger(__name__)
+
 NO_ENCODER = "no encoder (skills.routing.encoder is none): only words and names are matched."
+# Earlier messages of the user; what was said before that is another matter.
+_REMEMBERED = 2
+_INDEXING = "skills are still being indexed ({done} of {total}): only words and names are matched."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +60,8 @@ class Asked:
 
     agent_id: str | None = None
     context: Context | None = None
+    # What was said before the message, as any program keeps messages; it may end with the message.
+    history: Sequence[Mapping[str, object]] = ()
     considered: int = 5
     # Stands over the load threshold of the settings.
     threshold: float | None = None
@@ -72,6 +86,10 @@ class Surface(StrEnum):
 
 # What these say goes straight to a model, which may not be told of every skill.
 _READ_BY_MODELS = frozenset((Surface.MCP, Surface.HOOK))
+# From which score on a coding agent is told of a skill in the midst of its work, if meaning took
+# part; words alone score lower. Half of everyday prompts come near some skill, and a few below this
+# are right (`benchmarks/quality/hints.py`).
+_UNASKED = 0.62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +123,15 @@ class RoutingAnswer:
     withheld: tuple[Withheld, ...] = ()
 
 
+class Hurry(NamedTuple):
+    """When nobody waits for an index: words answer until it is made."""
+
+    # So many skills take a while to encode; fewer are waited for.
+    least_skills: int = 500
+    # How long it is waited for all the same: one that is kept is there within that.
+    seconds: float = 0.0
+
+
 class RoutingPorts(NamedTuple):
     """The adapters that routing needs."""
 
@@ -120,6 +147,10 @@ class RoutingPorts(NamedTuple):
     indexes: IndexStore | None = None
     # From the setting `rerank` to what judges the best skills again; None where it is off.
     open_judge: Callable[[str], Judge | None] = lambda _which: None
+    # What the last check of freshness found, by the path of the skill.
+    stale: Callable[[], Mapping[str, StaleSkill]] = dict
+    # Without it only the pages of skills are read.
+    references: ReferenceTexts | None = None
     # Where answers are counted; without it none are.
     usage: "Callable[[], UsageLog] | None" = None
 
@@ -130,8 +161,10 @@ class _Kept:
 
     snapshot: Snapshot
     examples: Mapping[str, Examples]
+    stale: Mapping[str, StaleSkill]
     encoder: Encoder | None
     built: Built
+    references: tuple[str, ...]
     at: float
 
 
@@ -140,7 +173,9 @@ class RoutingService:
 
     def __init__(self, skills: SkillsService, tools: RoutingPorts) -> None:
         self._skills, self._tools = skills, tools
-        self._builder = IndexBuilder(tools.vectors, tools.tidy, tools.indexes)
+        self._builder = IndexBuilder(
+            tools.vectors, tools.tidy, tools.indexes, tools.stale, tools.references
+        )
         self._meaning = Meaning(
             lambda: self.settings, tools.open_encoder, tools.open_judge, tools.seconds
         )
@@ -151,6 +186,14 @@ class RoutingService:
         # from each other, and from whoever answers something quick. Encoding is not, so it is
         # done outside.
         self._ranking = Lock()
+        # Whether nobody waits for vectors: for a process that stays, and is told how far they are,
+        # with the agent.
+        self.hurries: Hurry | None = None
+        self.indexing: Callable[[str, int, int], None] = lambda _agent, _done, _total: None
+        self._words: dict[str, tuple[tuple[Skill, ...], SkillIndex]] = {}
+        self._behind: dict[str, tuple[int, int]] = {}
+        # Is told each answer that counts, for who shows what happens.
+        self.followed: Callable[[str, str, Route], None] = lambda _agent, _surface, _found: None
 
     @property
     def settings(self) -> RoutingSettings:
@@ -173,18 +216,31 @@ class RoutingService:
         A surface that hands the answer to a model is not told of skills that are kept from it.
         """
         asked = replace(asked or Asked(), agent_id=caller.agent_id)
-        found = self.route(message, asked)
+        with timed(log, "route", surface=caller.surface.value) as ids:
+            found = self.route(message, asked)
+            ids |= {"agent": self._skills.agent(caller.agent_id).id, **_describe(found)}
         is_unmatched = not found.matches
         if caller.surface in _READ_BY_MODELS:
             found = replace(
                 found, matches=_chosen(found.matches), considered=_chosen(found.considered)
             )
+        if caller.surface is Surface.HOOK:
+            found = self._only_sure(found)
         if self._tools.usage is not None and not asked.rehearsal:
             agent_id = self._skills.agent(caller.agent_id).id
             names = [match.skill.name for match in found.matches]
             self._tools.usage().note_route(names, agent_id, is_unmatched=is_unmatched)
+            self.followed(agent_id, caller.surface.value, found)
         withheld = self._find_withheld(message, asked) if asked.withheld else ()
         return RoutingAnswer(route=found, withheld=withheld)
+
+    def _only_sure(self, found: Route) -> Route:
+        """Return an answer for somebody who did not ask: only what is nearly certain."""
+        least = self.settings.load_threshold
+        if least is None:
+            least = _UNASKED if found.status is Status.OK else found.thresholds.load
+        matches = tuple(match for match in found.matches if match.score >= least)
+        return replace(found, decision=Decision.LOAD if matches else Decision.NONE, matches=matches)
 
     def _find_withheld(self, message: str, asked: Asked) -> tuple[Withheld, ...]:
         """Return the skills that are not ready and would be loaded or offered if they were."""
@@ -220,8 +276,34 @@ class RoutingService:
     def route(self, message: str, asked: Asked | None = None) -> Route:
         """Return which skills to load or to offer for `message`, if any, and count nothing."""
         asked = asked or Asked()
+        if asked.history:
+            context = remember(asked.history, message, asked.context or Context())
+            asked = replace(asked, context=context, history=())
+        now = asked.snapshot or self._skills.snapshot(asked.agent_id)
+        if not now.hopeful:
+            return self._route(message, asked, now)
+        # As if all were fine: then only the few that fit have to be scanned for an answer.
+        found = self._route(message, asked, replace(now, usable=now.hopeful, hopeful=()))
+        return self._without_blocked(found, now, asked.agent_id)
+
+    def _without_blocked(self, found: Route, before: Snapshot, agent_id: str | None) -> Route:
+        """Return an answer without what may not be used, or was not scanned for want of time."""
+        known = {skill.path for skill in before.usable}
+        unknown = [one.skill for one in found.matches if one.skill.path not in known]
+        if unknown:
+            self._skills.settle(unknown, agent_id)
+            known = {skill.path for skill in self._skills.snapshot(agent_id).usable}
+        matches = tuple(one for one in found.matches if one.skill.path in known)
+        return replace(
+            found,
+            decision=found.decision if matches else Decision.NONE,
+            matches=matches,
+            considered=tuple(one for one in found.considered if one.skill.path in known),
+        )
+
+    def _route(self, message: str, asked: Asked, snapshot: Snapshot) -> Route:
         started = self._tools.seconds()
-        index = self._index(asked.snapshot or self._skills.snapshot(asked.agent_id))
+        index = self._index(snapshot)
         choice = self.choice(asked)
         with self._ranking:
             query = router.read(message, asked.context)
@@ -236,7 +318,9 @@ class RoutingService:
         """Add to an answer how long it took and what did not work."""
         notes, status = list(answer.notes), Status.OK
         if index.dense is None or (answer.status is Status.DEGRADED and query.ask.strip()):
-            notes.append(self._meaning.problem or NO_ENCODER)
+            far = next(iter(tuple(self._behind.values())), None)
+            later = "" if far is None else _INDEXING.format(done=far[0], total=far[1])
+            notes.append(later or self._meaning.problem or NO_ENCODER)
             status = Status.DEGRADED
         if self._meaning.judge_problem:
             notes.append(f"not reranked: {self._meaning.judge_problem}")
@@ -266,33 +350,88 @@ class RoutingService:
         found = self._fitting(snapshot)
         if found is not None:
             return found
+        # Whoever wants to know how far it is, waits for it.
+        hurry = None if progress else self.hurries
+        if hurry and len(snapshot.usable) >= hurry.least_skills and self.encoder() is not None:
+            return self._index_words(snapshot, hurry.seconds)
         with self._building[snapshot.agent_id]:
             return self._fitting(snapshot) or self._made(snapshot, progress)
+
+    def _index_words(self, snapshot: Snapshot, seconds: float) -> SkillIndex:
+        """Return an index of words alone, and see to it that the whole one is being made."""
+        if self._building[snapshot.agent_id].acquire(blocking=False):
+            behind = Thread(target=self._make_behind, args=(snapshot,), daemon=True)
+            behind.start()
+            behind.join(seconds)
+            found = self._fitting(snapshot)
+            if found is not None:
+                return found
+        kept = self._words.get(snapshot.agent_id)
+        if kept is None or kept[0] != snapshot.usable:
+            built = self._builder.build(snapshot.usable, None, self._tools.examples.read())
+            kept = self._words[snapshot.agent_id] = (snapshot.usable, built.index)
+        return kept[1]
+
+    def _make_behind(self, snapshot: Snapshot) -> None:
+        """Make an index while others are answered; the lock is held since before."""
+        agent = snapshot.agent_id
+
+        def tell(_what: str, done: int, total: int) -> None:
+            self._behind[agent] = (done, total)
+            self.indexing(agent, done, total)
+
+        try:
+            tell("", 0, len(snapshot.usable))
+            self._made(snapshot, tell)
+            self._words.pop(agent, None)
+        finally:
+            self._behind.pop(agent, None)
+            self._building[agent].release()
+            self.indexing(agent, 0, 0)
+
+    def finish(self, seconds: float) -> None:
+        """Wait until no index is being made any more, for so long at most."""
+        for making in tuple(self._building.values()):
+            if making.acquire(timeout=seconds):
+                making.release()
 
     def _fitting(self, snapshot: Snapshot) -> SkillIndex | None:
         """Return the index that is kept, unless something changed that it was made from."""
         examples, encoder = self._tools.examples.read(), self.encoder()
         kept, now = self._indexes.get(snapshot.agent_id), self._tools.seconds()
         if (
-            kept is not None
-            and (kept.snapshot is snapshot or kept.snapshot.usable == snapshot.usable)
-            and (kept.examples is examples or kept.examples == examples)
-            and kept.encoder is encoder
-            and not (kept.built.problem and now - kept.at > PAUSE_S)
+            kept is None
+            or not (kept.snapshot is snapshot or kept.snapshot.usable == snapshot.usable)
+            or not (kept.examples is examples or kept.examples == examples)
+            or kept.stale != self._tools.stale()
+            or kept.encoder is not encoder
         ):
-            return kept.built.index
-        return None
+            return None
+        if now - kept.at > PAUSE_S:
+            # Now and then: no snapshot says that a file beside a page has changed.
+            references = self._builder.stamp_references(snapshot.usable)
+            if kept.built.problem or kept.references != references:
+                return None
+            self._indexes[snapshot.agent_id] = replace(kept, at=now)
+        return kept.built.index
 
     def _made(self, snapshot: Snapshot, progress: Progress | None) -> SkillIndex:
         examples, encoder = self._tools.examples.read(), self.encoder()
-        now = self._tools.seconds()
+        now, stale = self._tools.seconds(), self._tools.stale()
+        references = self._builder.stamp_references(snapshot.usable)
         built = self._built(snapshot.usable, encoder, examples, progress)
-        self._indexes[snapshot.agent_id] = _Kept(snapshot, examples, encoder, built, now)
+        self._indexes[snapshot.agent_id] = _Kept(
+            snapshot, examples, stale, encoder, built, references, now
+        )
         return built.index
 
     def index_of(self, skills: Sequence[Skill], progress: Progress | None = None) -> SkillIndex:
         """Return an index of any skills, as evaluations need it."""
         return self._built(skills, self.encoder(), {}, progress).index
+
+    def try_on(self, skills: Sequence[Skill], guests: Sequence[Skill]) -> SkillIndex:
+        """Return an index of `skills` and, behind them, of texts that are only tried on."""
+        return self._builder.try_on(skills, guests, self.encoder()).index
 
     def _built(
         self,
@@ -312,6 +451,17 @@ class RoutingService:
         """Return `query` with its vector, if the index can use one and the encoder works."""
         return self._meaning.with_vector(index, query)
 
+    def prepare(self, messages: Iterable[str]) -> None:
+        """Give many messages their vectors at once, and keep them: tests ask the same again."""
+        encoder = self.encoder()
+        if encoder is None:
+            return
+        texts = [ask for ask in dict.fromkeys(map(router.find_ask, messages)) if ask.strip()]
+        try:
+            self._meaning.prepare(encoder, self._builder.encode(encoder, texts))
+        except EncoderError as error:
+            self._meaning.failed(str(error))
+
     def needed_encoder(self) -> Encoder:
         """Return the encoder for what cannot be done without one.
 
@@ -328,6 +478,24 @@ class RoutingService:
         return self._meaning.encoder()
 
 
+def remember(history: Iterable[Mapping[str, object]], message: str, context: Context) -> Context:
+    """Return `context` with what the user and the agent said before `message`."""
+    said = [turn for turn in read_turns(history) if turn.text.strip()]
+    if said and said[-1].role is Role.USER and said[-1].text.strip() == message.strip():
+        said.pop()
+    earlier = [turn.text for turn in said if turn.role is Role.USER]
+    replies = (turn.text for turn in reversed(said) if turn.role is Role.ASSISTANT)
+    return replace(context, earlier=tuple(earlier[-_REMEMBERED:]), reply=next(replies, ""))
+
+
 def _chosen(matches: Sequence[Match]) -> tuple[Match, ...]:
     """Return the matches whose skills a model may choose."""
     return tuple(match for match in matches if match.skill.invocation.model)
+
+
+def _describe(found: Route) -> dict[str, Id]:
+    """Return what a log may hold of a route: what was decided, and never what was asked."""
+    ids: dict[str, Id] = {"decision": found.decision.value, "status": found.status.value}
+    if found.matches:
+        ids |= {"skill": found.matches[0].skill.name, "score": round(found.matches[0].score, 3)}
+    return ids

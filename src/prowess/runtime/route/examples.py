@@ -144,7 +144,7 @@ class ExampleService:
         if not status.model_visible:
             problem = f"the agent cannot choose it, as `prowess why {skill.name}` explains"
             return GeneratedExamples(skill=skill.name, problem=problem)
-        found = _object_in(model.complete(_INSTRUCTIONS, _question(skill)))
+        found = _object_in(model.complete(_INSTRUCTIONS, quote_skill(skill)))
         known = self._store.read().get(skill.name, Examples()).confirmed
         candidates, unfit = _candidates(found or {}, known)
         if not any(candidate.kind is ExampleKind.REQUEST for candidate in candidates):
@@ -332,13 +332,16 @@ def _count(examples: Examples) -> int:
     return len(examples.generated) + len(examples.confirmed) + len(examples.near_misses)
 
 
-def _question(skill: Skill) -> str:
-    """Quote a skill between markers that its text cannot hold, being made from it."""
+def quote_skill(skill: Skill, messages: Iterable[str] = ()) -> str:
+    """Quote a skill, and messages for it, between markers that it cannot hold, being made of it."""
     text = (
         f"Name: {one_line(skill.name)[:_LONGEST_NAME]}\n"
         f"Description: {one_line(skill.description[:_LONGEST_DESCRIPTION])}\n\n"
         f"{clean(skill.body[:_LONGEST_BODY])}"
     )
+    asked = [f"- {one_line(message)[:_LONGEST_WRITTEN]}" for message in messages]
+    if asked:
+        text = "\n".join((text, "", "Messages that it is meant for:", *asked[:_MOST_READ]))
     mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
     return f"[skill {mark} begins]\n{text}\n[skill {mark} ends]"
 

@@ -6,13 +6,14 @@ Only what was never encoded is encoded. A model that fails is not asked again fo
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 
 from prowess.errors import EncoderError
+from prowess.late import dataclass
 from prowess.routing import router
 from prowess.routing.index import (
     Encoded,
@@ -23,13 +24,16 @@ from prowess.routing.index import (
     unpack_index,
 )
 from prowess.routing.lexical import LexicalIndex, Terms, read_terms
-from prowess.routing.passages import SkillEvidence, read_evidence
+from prowess.routing.passages import LONGEST_BODY, SkillEvidence, read_evidence
 from prowess.routing.router import Query
+from prowess.routing.words import Words, measure_shape, split_words
 from prowess.runtime.ports import (
     Encoder,
     Examples,
     IndexStore,
     Judge,
+    ReferenceTexts,
+    StaleSkill,
     Vectors,
     VectorStore,
 )
@@ -38,6 +42,8 @@ from prowess.skills.model import Skill
 
 _REMEMBERED_MESSAGES = 256
 _JUDGED_SKILLS = 10
+# A message of more words than these says by itself what it is about.
+_SPEAKS_FOR_ITSELF = 24
 # How long a failing model is left alone before it is tried again.
 PAUSE_S = 30.0
 
@@ -58,6 +64,7 @@ class Meaning:
         self._encoder: Encoder | None = None
         self._opened_for: EncoderSettings | None = None
         self._messages: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
+        self._prepared: dict[tuple[str, str], Vectors] = {}
         self._problem, self._failed_at = "", float("-inf")
         self._judge: Judge | None = None
         self._judge_for, self._judge_problem, self._judge_failed_at = "off", "", float("-inf")
@@ -106,10 +113,30 @@ class Meaning:
         if not query.ask.strip():
             return query
         vector = self._vector(encoder, query.ask)
-        return query if vector is None else self._judged(index, replace(query, vector=vector))
+        if vector is None:
+            return query
+        around = self._around(encoder, query, vector)
+        return self._judged(index, replace(query, vector=vector, around=around))
+
+    def _around(self, encoder: Encoder, query: Query, vector: "Vectors") -> "Vectors | None":
+        """Return the vector of a message with what it may refer to, as far as it needs that."""
+        if measure_shape(query.ask).words > _SPEAKS_FOR_ITSELF:
+            return None
+        found = vector
+        for text, weight in query.context.list_around():
+            near = self._vector(encoder, text)
+            if near is not None:
+                found = found + np.float32(weight) * near
+        return found / max(float(np.linalg.norm(found)), 1e-9)
+
+    def prepare(self, encoder: Encoder, vectors: Mapping[str, Vectors]) -> None:
+        """Know the vectors of some messages from now on, however many they are."""
+        self._prepared.update({(encoder.id, ask): found for ask, found in vectors.items()})
 
     def _vector(self, encoder: Encoder, ask: str) -> "Vectors | None":
         key = (encoder.id, ask)
+        if key in self._prepared:
+            return self._prepared[key]
         with self._lock:
             known = self._messages.get(key)
         if known is not None:
@@ -170,7 +197,10 @@ class Built:
 
 class _Read(NamedTuple):
     evidence: SkillEvidence
+    # Those of reference files count as words of the body.
     terms: Terms
+    # How many words its page has, by which the decision knows whether texts are long.
+    page_words: int
 
 
 class IndexBuilder:
@@ -181,8 +211,11 @@ class IndexBuilder:
         vectors: VectorStore,
         tidy: Callable[[], None] | None = None,
         indexes: IndexStore | None = None,
+        stale: Callable[[], Mapping[str, StaleSkill]] = dict,
+        references: ReferenceTexts | None = None,
     ) -> None:
         self._vectors, self._tidy, self._indexes = vectors, tidy or _nothing, indexes
+        self._stale, self._references = stale, references
         self._read: dict[str, _Read] = {}
         self._lock = Lock()
 
@@ -196,7 +229,7 @@ class IndexBuilder:
         """Index `skills`; without a working encoder the index has words and no vectors."""
         if self._indexes is None or not skills:
             return self._made(skills, encoder, examples, progress)
-        key = _key(skills, encoder, examples)
+        key = _key(self._weighed(skills), encoder, examples, self.stamp_references(skills))
         kept = self._indexes.load(key)
         found = None if kept is None else unpack_index(kept, skills)
         if found is not None:
@@ -206,18 +239,29 @@ class IndexBuilder:
             self._indexes.save(key, pack_index(built.index))
         return built
 
+    def try_on(
+        self, skills: Sequence[Skill], guests: Sequence[Skill], encoder: Encoder | None
+    ) -> Built:
+        """Index `skills` with others behind them that nothing else is measured by; not kept."""
+        return self._made((*skills, *guests), encoder, {}, None, guests=len(guests))
+
     def _made(
         self,
         skills: Sequence[Skill],
         encoder: Encoder | None,
         examples: Mapping[str, Examples],
         progress: Progress | None,
+        *,
+        guests: int = 0,
     ) -> Built:
         with self._lock:
-            read = self._read_all(skills, examples, progress or _silent)
-        evidence = add_handoffs([one.evidence for one in read])
+            read = self._read_all(self._weighed(skills), examples, progress or _silent)
+        evidence = add_handoffs([one.evidence for one in read], guests=guests)
         # Before the vectors are there: the two together would take twice the memory.
-        lexical = LexicalIndex.build([one.terms for one in read])
+        lexical = replace(
+            LexicalIndex.build([one.terms for one in read], guests=guests),
+            words_per_skill=_count_words(read[: len(read) - guests]),
+        )
         encoded, problem, asked = None, "", False
         if encoder is not None:
             try:
@@ -233,14 +277,26 @@ class IndexBuilder:
         self._tidy()
         return Built(index, problem, asked)
 
+    def stamp_references(self, skills: Sequence[Skill]) -> tuple[str, ...]:
+        """Return what changes when a reference file of one of the skills does."""
+        if self._references is None:
+            return ()
+        return tuple(map(self._references.stamp, skills))
+
+    def _weighed(self, skills: Sequence[Skill]) -> list[Skill]:
+        """Return the skills as they are read: what is stale in them finds no message."""
+        stale = self._stale()
+        return [_without_stale(skill, stale.get(skill.path)) for skill in skills]
+
     def _read_all(
         self, skills: Sequence[Skill], examples: Mapping[str, Examples], progress: Progress
     ) -> list[_Read]:
         known, kept, found = self._read, {}, []
-        for done, skill in enumerate(skills):
+        stamps = self.stamp_references(skills) or ("",) * len(skills)
+        for done, (skill, stamp) in enumerate(zip(skills, stamps, strict=True)):
             mine = examples.get(skill.name, Examples())
-            key = _name_of(skill, mine)
-            one = known.get(key) or _read(skill, mine)
+            key = f"{_name_of(skill, mine)}\0{stamp}"
+            one = known.get(key) or _read(skill, mine, self._read_references(skill, stamp))
             kept[key] = one
             found.append(one)
             if done % _AT_ONCE == _AT_ONCE - 1:
@@ -248,6 +304,19 @@ class IndexBuilder:
         # Two agents' sets share one memory: forget only when it grows well beyond one set.
         self._read = kept if len(known) > 2 * len(kept) + _AT_ONCE else {**known, **kept}
         return found
+
+    def _read_references(self, skill: Skill, stamp: str) -> str:
+        if self._references is None or not stamp:
+            return ""
+        return self._references.read(skill, max(0, LONGEST_BODY - len(skill.body)))
+
+    def encode(self, encoder: Encoder, texts: Iterable[str]) -> Mapping[str, Vectors]:
+        """Return the vector of each text; only what was never encoded is.
+
+        Raises:
+            EncoderError: the model does not answer.
+        """
+        return self._encoded(encoder, texts, _silent)[0]
 
     def _encoded(
         self, encoder: Encoder, texts: Iterable[str], progress: Progress
@@ -262,7 +331,7 @@ class IndexBuilder:
             # Two widths under one name: the model behind it is another one now.
             vectors.clear()
             known = 0
-            self._add(encoder, keys, vectors, progress)
+            self._add(encoder, keys, vectors, progress, anew=True)
         return vectors, known < len(vectors)
 
     def _add(
@@ -271,24 +340,36 @@ class IndexBuilder:
         keys: Mapping[str, str],
         vectors: dict[str, Vectors],
         progress: Progress,
+        *,
+        anew: bool = False,
     ) -> None:
-        """Encode what `vectors` lacks and keep it."""
+        """Encode what `vectors` lacks and keep it; `anew`, also what others keep by now."""
         missing = [text for text in keys if text not in vectors]
         for start in range(0, len(missing), _AT_ONCE):
             some = missing[start : start + _AT_ONCE]
-            # As the store gives them back, so that a first run and a second one answer alike.
-            rows = encoder.encode(some).astype(np.float16).astype(np.float32)
-            fresh = dict(zip(some, rows, strict=True))
-            vectors |= fresh
-            # Kept as they come: an interrupted indexing goes on where it stopped.
-            self._vectors.save(encoder.id, {keys[text]: vector for text, vector in fresh.items()})
+            with self._vectors.alone(encoder.id):
+                # Whoever we waited for may have made them.
+                made = {} if anew else self._vectors.load(encoder.id, [keys[one] for one in some])
+                vectors |= {text: made[keys[text]] for text in some if keys[text] in made}
+                left = [text for text in some if keys[text] not in made]
+                # As the store gives them back, so that a first run and a second answer alike.
+                if left:
+                    rows = encoder.encode(left).astype(np.float16).astype(np.float32)
+                    vectors |= zip(left, rows, strict=True)
+                    # Kept as they come: an interrupted indexing goes on where it stopped.
+                    self._vectors.save(encoder.id, {keys[text]: vectors[text] for text in left})
             progress("encoding texts", start + len(some), len(missing))
 
 
-def _key(skills: Sequence[Skill], encoder: Encoder | None, examples: Mapping[str, Examples]) -> str:
+def _key(
+    skills: Sequence[Skill],
+    encoder: Encoder | None,
+    examples: Mapping[str, Examples],
+    references: Sequence[str],
+) -> str:
     """Return a hash of all that an index is made from."""
     whose = "" if encoder is None else f"{encoder.id} {encoder.english_only}"
-    parts = [whose]
+    parts = [whose, *references]
     for skill in skills:
         mine = examples.get(skill.name, Examples())
         # The same file may be read in another mode, and then says something else.
@@ -298,7 +379,16 @@ def _key(skills: Sequence[Skill], encoder: Encoder | None, examples: Mapping[str
 
 
 def _name_of(skill: Skill, examples: Examples) -> str:
-    return f"{skill.name}\0{skill.content_hash}\0{examples!r}"
+    return f"{skill.name}\0{skill.content_hash}\0{len(skill.body)}\0{examples!r}"
+
+
+def _without_stale(skill: Skill, found: StaleSkill | None) -> Skill:
+    """Return a skill without the text of its stale sections; the headings still count."""
+    if found is None or not found.spans or found.content_hash != skill.content_hash:
+        return skill
+    gone = {line for first, last in found.spans for line in range(first + 1, last + 1)}
+    lines = enumerate(skill.body.split("\n"), start=skill.body_line)
+    return replace(skill, body="\n".join(text for line, text in lines if line not in gone))
 
 
 def text_key(text: str) -> str:
@@ -306,7 +396,7 @@ def text_key(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _read(skill: Skill, examples: Examples) -> _Read:
+def _read(skill: Skill, examples: Examples, references: str) -> _Read:
     evidence = read_evidence(skill)
     more = (*examples.confirmed, *examples.generated)
     if more or examples.near_misses:
@@ -316,8 +406,17 @@ def _read(skill: Skill, examples: Examples) -> _Read:
             phrases=tuple(dict.fromkeys((*more, *evidence.phrases)))[:_MOST_PHRASES],
             negatives=(*evidence.negatives, *examples.near_misses),
         )
+    terms = read_terms(evidence)
+    page_words = sum(len(part) for field in terms for part in field)
+    if references:
+        beside = zip(terms.body, split_words(references), strict=True)
+        terms = terms._replace(body=Words(*(page + more for page, more in beside)))
     # The words are all that is needed of the body from here on.
-    return _Read(replace(evidence, body=""), read_terms(evidence))
+    return _Read(replace(evidence, body=""), terms, page_words)
+
+
+def _count_words(read: Sequence[_Read]) -> float:
+    return sum(one.page_words for one in read) / max(len(read), 1)
 
 
 def _nothing() -> None:

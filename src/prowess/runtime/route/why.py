@@ -47,6 +47,7 @@ def why(skills: SkillsService, name: str, agent_id: str | None = None) -> Explan
             agent_id=agent.id,
             agent_filter=AgentFilter.of(agent),
             block=skills.snapshot(agent.id).block,
+            entry_of=state.withheld.get(status.skill.name, ""),
             shadows=tuple(s for s in state.catalog.shadowed if s.winner is status.skill),
             passed_over=tuple(
                 problem

@@ -57,7 +57,7 @@ def why_not(
     query = router.read(message, asked.context)
     answer = router.outright(index, query, choice)
     if answer is not None:
-        return _settled(path.name, answer, message)
+        return _settled(path.name, answer)
     query = routing.with_vector(index, query)
     ranking = router.rank(index, query, choice.scale)
     decision, chosen = router.decide(ranking, choice)
@@ -74,7 +74,7 @@ def why_not(
     )
 
 
-def _settled(name: str, answer: Route, message: str) -> Absence:
+def _settled(name: str, answer: Route) -> Absence:
     """Explain an answer that needed no ranking: a command, "go on", or an empty message."""
     chosen = [match.skill.name for match in answer.matches]
     why_chosen = "; ".join(dict.fromkeys(r for match in answer.matches for r in match.reasons))
@@ -84,8 +84,6 @@ def _settled(name: str, answer: Route, message: str) -> Absence:
         detail = f"{', '.join(chosen)} is loaded instead: {why_chosen}"
     elif answer.notes:
         detail = " ".join(answer.notes).rstrip(".")
-    elif message.strip():
-        detail = "the message only goes on, and nothing was loaded before it"
     else:
         detail = "the message is empty"
     step = ExplanationStep(stage="message", passed=name in chosen, detail=detail)

@@ -13,7 +13,7 @@ at once; the loser is told.
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from prowess.errors import (
@@ -30,14 +30,8 @@ from prowess.errors import (
     StaleChangeError,
     StoreError,
 )
-from prowess.runtime.workshop.drafts import (
-    Draft,
-    Plan,
-    check_result,
-    draft_of,
-    plan,
-    refusal_of,
-)
+from prowess.runtime.ports import Id, timed
+from prowess.runtime.workshop.drafts import Draft, Plan, check_result, draft_of, plan, refusal_of
 from prowess.runtime.workshop.ports import SKILL_FILE, SkillFolderPort, WorkshopPorts
 from prowess.safety.model import Finding, ScanReport, content_hash
 from prowess.safety.paths import shown
@@ -65,6 +59,32 @@ _LASTED = "it had been cut off after the last step: the skill has it"
 _LOST = "it had been cut off: the skill is as it was"
 _ALONE = "it had been cut off after the last step: the skill has it, the proposal is gone"
 Files = Mapping[str, bytes | None]
+
+
+_NOT_PENDING: Mapping[State, str] = MappingProxyType(
+    {
+        State.APPLIED: "it is applied already",
+        State.REJECTED: "it was rejected",
+        State.QUARANTINED: "it is quarantined: the scanner, or a person, keeps it from being used",
+        State.STALE: "the skill changed since it was proposed",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """Why a proposal cannot be applied or rolled back; empty where it can."""
+
+    apply_problem: str = ""
+    rollback_problem: str = ""
+    # Whether the skill is no longer what the change was made against.
+    target_changed: bool = False
+    # What the same wish means for a skill that changed; None where it has no place there any more.
+    anew: Plan | None = None
+    # Why a proposal whose skill changed cannot be brought up to date.
+    update_problem: str = ""
+    # By path: what the change replaced when it was applied; None for a file that was not there.
+    replaced: Mapping[str, bytes | None] | None = None
 
 
 def check_change(
@@ -179,7 +199,8 @@ class ProposalWrites:
             ProposalUnsafeError: the scanner refuses it now.
             ProposalFolderError: the skill cannot be read or written.
         """
-        with self.held(proposal) as folder:
+        ids: dict[str, Id] = {"skill": proposal.skill, "proposal": proposal.id}
+        with timed(log, "apply", **ids), self.held(proposal) as folder:
             latest = self.get(proposal.workspace, proposal.id)
             check_move(latest, State.APPLIED, revision)
             try:
@@ -224,18 +245,18 @@ class ProposalWrites:
             try:
                 folder.apply(old, content_hash(current))
             except StaleChangeError as error:
-                raise _changed(latest, error.problem, error.expected, error.found) from error
+                raise _explain_change(latest, error.problem, error.expected, error.found) from error
             return self._finish_rollback(latest, result, note, by)
 
     def settle(self, workspace: str) -> None:
         """Bring record and files together wherever a write was cut off, as far as is possible."""
         unfinished = self._ports.store.unfinished(workspace)
-        for skill in dict.fromkeys(begun.skill for begun in unfinished):
+        for skill, place in dict.fromkeys((one.skill, self._find_place(one)) for one in unfinished):
             try:
-                folder = self._ports.folder(workspace, skill)
+                folder = self._ports.folder(workspace, skill, place)
                 # Whoever is at it right now holds the lock, and strikes the note out by itself.
                 with folder.lock():
-                    self._settle_skill(workspace, folder)
+                    self._settle_skill(workspace, folder, place)
             except (PathError, ProposalError, StoreError) as error:
                 # Others must not suffer from it, nor those who only read; a writer is told.
                 log.warning("skill-workshop: %s cannot be settled: %s", skill, error)
@@ -246,19 +267,19 @@ class ProposalWrites:
         Raises:
             ProposalFolderError: the folder cannot be used.
         """
-        return self.held_skill(proposal.workspace, proposal.skill)
+        return self.held_skill(proposal.workspace, proposal.skill, proposal.place)
 
     @contextmanager
-    def held_skill(self, workspace: str, skill: str) -> Iterator[SkillFolderPort]:
+    def held_skill(self, workspace: str, skill: str, place: str) -> Iterator[SkillFolderPort]:
         """Hold the lock of a skill, with all that was cut off brought to an end.
 
         Raises:
             ProposalFolderError: the folder cannot be used.
         """
         try:
-            folder = self._ports.folder(workspace, skill)
+            folder = self._ports.folder(workspace, skill, place)
             with folder.lock():
-                self._settle_skill(workspace, folder)
+                self._settle_skill(workspace, folder, place)
                 yield folder
         except (PathError, ProposalError) as error:
             # Strike out the note of a write that failed; where that fails too, the next one does.
@@ -268,9 +289,13 @@ class ProposalWrites:
                 raise ProposalFolderError(str(error)) from error
             raise
 
-    def _settle_skill(self, workspace: str, folder: SkillFolderPort) -> None:
+    def _find_place(self, begun: Begun) -> str:
+        found = self._ports.store.get(begun.workspace, begun.proposal_id)
+        return "" if found is None else found.place
+
+    def _settle_skill(self, workspace: str, folder: SkillFolderPort, place: str) -> None:
         for begun in self._ports.store.unfinished(workspace):
-            if begun.skill == folder.name:
+            if begun.skill == folder.name and self._find_place(begun) == place:
                 self._conclude(begun, folder)
 
     def _conclude(self, begun: Begun, folder: SkillFolderPort) -> None:
@@ -378,6 +403,61 @@ class ProposalWrites:
                 " what it was before is refused now; edit it by hand."
             )
 
+    def outlook(self, proposal: Proposal, current: Mapping[str, bytes], off: str) -> Outlook:
+        """Return what can be done with a proposal; `off` says why nothing may be written, if so."""
+        is_applied = proposal.state is State.APPLIED
+        changed = not is_applied and content_hash(current) != proposal.base_hash
+        anew, why = self._work_out(proposal, current) if changed else (None, "")
+        replaced = self._look_at_replaced(proposal)
+        return Outlook(
+            apply_problem=_NOT_PENDING.get(proposal.state)
+            or off
+            or (_NOT_PENDING[State.STALE] if changed else ""),
+            rollback_problem=self._explain_no_rollback(proposal, current, replaced) or off,
+            target_changed=changed,
+            anew=anew,
+            update_problem=_NOT_PENDING.get(proposal.state) or off or why,
+            replaced=replaced,
+        )
+
+    def _work_out(
+        self, proposal: Proposal, current: Mapping[str, bytes]
+    ) -> tuple[Plan | None, str]:
+        """Return what a proposal means for the skill of now, and what keeps it from being that."""
+        try:
+            found = self.plan(draft_of(proposal), current)
+        except ProposalError as error:
+            return None, explain_misfit(proposal, current, error)
+        return found, f"the scanner refuses it now: {found.refusal}" if found.refusal else ""
+
+    def _explain_no_rollback(
+        self,
+        proposal: Proposal,
+        current: Mapping[str, bytes],
+        replaced: Mapping[str, bytes | None] | None,
+    ) -> str:
+        if proposal.state is not State.APPLIED:
+            return "it is not applied"
+        if replaced is None:
+            return "what it replaced is no longer kept"
+        applied = self._ports.store.applied(proposal.workspace, proposal.skill)
+        last = [one for one in applied if one.place == proposal.place]
+        if last and last[0].id != proposal.id:
+            return f"{last[0].id} was applied after it: roll that back first"
+        theirs = find_edited(proposal, current)
+        return f"{', '.join(theirs)} changed since it was applied" if theirs else ""
+
+    def _look_at_replaced(self, proposal: Proposal) -> Mapping[str, bytes | None] | None:
+        if proposal.state is not State.APPLIED or not proposal.backup:
+            return None
+        try:
+            folder = self._ports.folder(proposal.workspace, proposal.skill, proposal.place)
+            with folder.lock():
+                return folder.previous(proposal.backup)
+        except PathError:
+            # Nothing is kept of it any more, which is an answer.
+            return None
+
 
 def check_move(proposal: Proposal, wanted: State, revision: str = "") -> None:
     """Refuse a move that the state does not allow, or a revision that is not the one seen.
@@ -452,10 +532,12 @@ def _check_unchanged(proposal: Proposal, current: Mapping[str, bytes]) -> None:
             content_hash({path: body for path in theirs if (body := files.get(path)) is not None})
             for files in (proposal.change.files, current)
         )
-        raise _changed(proposal, problem, expected, found)
+        raise _explain_change(proposal, problem, expected, found)
 
 
-def _changed(proposal: Proposal, problem: str, expected: str, found: str) -> ProposalStaleError:
+def _explain_change(
+    proposal: Proposal, problem: str, expected: str, found: str
+) -> ProposalStaleError:
     advice = f"{problem}; take that edit back, or edit {proposal.skill} by hand"
     return _another_skill(proposal, advice, expected, found)
 

@@ -14,11 +14,14 @@ from types import MappingProxyType
 
 from prowess.errors import PathError, ProposalInputError
 from prowess.runtime.workshop.ports import DEFAULT_LIMITS, SKILL_FILE
+from prowess.safety.intake.file_types import FileKind, detect_kind
 from prowess.safety.model import ScanReport, ScanVerdict, content_hash
 from prowess.safety.paths import PathRefused, check_all, shown, support_file
 from prowess.secrets.credentials import refuse_known_secrets, refuse_secrets
 from prowess.skills import frontmatter
 from prowess.skills.frontmatter import FieldReader
+from prowess.skills.harness.rules import Reader, read_rules
+from prowess.workshop.capture import holds_everywhere
 from prowess.workshop.edit import Append, Create, Edit, Replace, make_edit
 from prowess.workshop.proposal import (
     Change,
@@ -34,6 +37,8 @@ LONGEST_WORDS: Mapping[str, int] = MappingProxyType({"title": 200, "reason": 100
 _UNREASONED = "Proposed through the gateway"
 # A verdict that is not in here stops the change, so an unknown one does too.
 _PASSES = (ScanVerdict.CLEAN, ScanVerdict.WARN)
+# What a text never begins like; `ID3` or `070701` may be the first word of one.
+_PROGRAMS = frozenset((FileKind.EXECUTABLE, FileKind.BYTECODE, FileKind.ZIP, FileKind.TAR))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +65,25 @@ class Draft:
     compare: bool = True
     # Whether a new skill is wanted even where one says nearly the same.
     overrule: bool = False
+    # Where a new skill is to lie; see `Proposal.place`.
+    place: str = ""
 
     @property
     def wish(self) -> str:
         """The hash by which the same wish is known again."""
         return self.payload or payload_hash(self.skill, self.edit, self.files)
+
+
+def find_place(reader: Reader | None, instruction: str = "") -> str:
+    """Return where a coding agent looks for skills; empty for the workspace's own folder.
+
+    A rule is for the project that it came up in, unless it says that it holds everywhere.
+    """
+    if reader is None:
+        return ""
+    project, personal = read_rules()[reader].places
+    place = personal if holds_everywhere(instruction) else project
+    return "" if place == "skills" else place
 
 
 def reason_of(goal: str) -> str:
@@ -152,10 +171,13 @@ def plan(
         ProposalError: it cannot be done, changes nothing, is too large or holds a credential.
     """
     refuse_secrets(_texts(draft))
+    if isinstance(draft.edit, Create) and SKILL_FILE in current:
+        refuse_overwriting(draft.skill, draft.files, current)
     files = dict(draft.files)
     if draft.edit is not None:
         files[SKILL_FILE] = make_edit(draft.skill, current.get(SKILL_FILE), draft.edit, draft.title)
     _check_sizes(files, max_bytes)
+    _check_contents(files)
     news = {path: body for path, body in files.items() if current.get(path) != body}
     if not news:
         raise ProposalInputError(f"nothing to change: {draft.skill} says this already")
@@ -166,11 +188,33 @@ def plan(
     except PathError as error:
         raise ProposalInputError(str(error), field="supportFiles") from error
     refuse_known_secrets({path: body.decode(errors="replace") for path, body in news.items()})
-    report = _scanned(draft, result, scan)
+    report = _scan(draft, result, scan)
     return Plan(change=change, base_hash=content_hash(current), report=report)
 
 
-def _scanned(
+def refuse_overwriting(
+    skill: str, files: Mapping[str, bytes], current: Mapping[str, bytes]
+) -> None:
+    """Refuse the files of a new skill that would take the place of others in one that exists.
+
+    Whoever wrote them did not know the others, so nothing says which are meant.
+
+    Raises:
+        ProposalInputError: one would.
+    """
+    taken = find_taken(files, current)
+    if taken:
+        problem = f"{skill} has other files of that name already: {', '.join(map(shown, taken))}"
+        advice = "give yours other names, or propose those files alone"
+        raise ProposalInputError(f"{problem}; {advice}", field="supportFiles")
+
+
+def find_taken(files: Mapping[str, bytes], current: Mapping[str, bytes]) -> list[str]:
+    """Return the files that a skill has already, with another content."""
+    return sorted(path for path, body in files.items() if current.get(path, body) != body)
+
+
+def _scan(
     draft: Draft,
     result: Mapping[str, bytes],
     scan: Callable[[str, Mapping[str, bytes]], ScanReport],
@@ -251,6 +295,7 @@ def draft_of(proposal: Proposal) -> Draft:
         goal=proposal.goal,
         lesson=proposal.lesson,
         payload=proposal.payload,
+        place=proposal.place,
     )
 
 
@@ -270,6 +315,27 @@ def _check_sizes(files: Mapping[str, bytes], most: int) -> None:
             is_page = path == SKILL_FILE
             problem = f"{'skill' if is_page else 'support file'} exceeds {most} bytes"
             raise ProposalInputError(problem, field="content" if is_page else "supportFiles")
+
+
+def _check_contents(files: Mapping[str, bytes]) -> None:
+    """Refuse what is no text: a program that an agent wrote is nothing that a person can review."""
+    for path, body in files.items():
+        if problem := _find_binary(body):
+            problem = f"{shown(path)}: {problem}; support files are text, so put its source there"
+            raise ProposalInputError(problem, field="supportFiles")
+
+
+def _find_binary(body: bytes) -> str:
+    kind = detect_kind(body)
+    if kind in _PROGRAMS:
+        return f"begins like a {kind.value}"
+    if b"\0" in body:
+        return f"holds a NUL at byte {body.index(0)}"
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        return f"is no UTF-8 at byte {error.start}"
+    return ""
 
 
 def _texts(draft: Draft) -> dict[str, str]:
@@ -328,7 +394,7 @@ def wording_of(proposal: Proposal, current: Mapping[str, bytes]) -> Wording | No
     edit, page = proposal.edit, current.get(SKILL_FILE)
     if isinstance(edit, Replace):
         part = WordingPart.WHOLE if _is_whole(proposal, edit) else WordingPart.PHRASE
-        about = edit.description or _described(page)
+        about = edit.description or _read_description(page)
         return Wording(part=part, text=edit.new_text, description=about, old_text=edit.old_text)
     if isinstance(edit, Append):
         if page is not None:
@@ -377,7 +443,7 @@ def _as_whole(edit: Edit, page: bytes | None, body: str, description: str) -> Ed
     if page is None or isinstance(edit, Create):
         about = description or (edit.description if isinstance(edit, Create) else "")
         return Create(description=about, body=body)
-    about = "" if description == (_described(page) or "") else description
+    about = "" if description == (_read_description(page) or "") else description
     return Replace(old_text=_body(page), new_text=body.strip(), description=about)
 
 
@@ -410,7 +476,7 @@ def _body(page: bytes) -> str:
     return frontmatter.read(frontmatter.decode(page).text).body.strip()
 
 
-def _described(page: bytes | None) -> str | None:
+def _read_description(page: bytes | None) -> str | None:
     """Return what a skill says of itself; None where it has no head to say it in."""
     if page is None:
         return None

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from prowess.runtime.workshop.review import Counters
+from prowess.runtime.workshop.ports import Counters
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
 from prowess.workshop.proposal import EventKind, ProposalEvent, State
 
@@ -143,8 +143,8 @@ def _explain_review(seen: Situation) -> SymptomAnswer:
         advice = "Run `prowess workshop enable --profile review-first`."
         return _wrong(f"no reviews are made: {_name_modes(settings)}.", advice)
     if seen.no_reviewer:
-        advice = f"Set {ENTRY}.config.reviewModel or reviewCommand, or skills.model."
-        return _wrong(seen.no_reviewer, advice)
+        advice = "Without a model: `prowess workshop enable --profile low-cost`."
+        return _wrong(f"no model can be asked: {seen.no_reviewer}", advice)
     if seen.counters.failures:
         advice = f"Raise reviewTimeoutMs ({settings.review_timeout_ms}) if it took too long."
         return _wrong(

@@ -186,8 +186,9 @@ class WorkshopPorts:
     # From an agent's id, empty for the default agent, to its workspace folder.
     workspace: Callable[[str], str]
     store: ProposalStore
-    # From a workspace and a skill's name to its folder, whether there is one or not.
-    folder: Callable[[str, str], SkillFolderPort]
+    # From a workspace, a skill's name and the folder of skills that it is in (empty for that of
+    # the workspace) to its own folder, whether there is one or not.
+    folder: Callable[[str, str, str], SkillFolderPort]
     # Scans the whole of a skill, by its name and its files, as text that an agent wrote.
     scan: Callable[[str, Mapping[str, bytes]], ScanReport]
     # From a message and an agent's id to the writable skill that it clearly belongs to.
@@ -211,3 +212,44 @@ class WorkshopPorts:
     # Whether nobody is asked before a call changes something: then what another agent proposed is
     # left to a person.
     unasked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """What happened since the last review."""
+
+    turns: int = 0
+    tool_calls: int = 0
+    # Reviews in a row that came to no readable end.
+    failures: int = 0
+    # Seconds since 1970; zero where there was none.
+    last_review_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What was said last about a turn from which nothing came."""
+
+    # Seconds since 1970.
+    at: float
+    text: str
+
+
+class CounterStore(Protocol):
+    """Keeps the counters of each workspace; `StoreError` where it cannot be used."""
+
+    def load(self, workspace: str) -> Counters:
+        """Return the counters; those of an unknown workspace are all zero."""
+
+    def save(self, workspace: str, counters: Counters) -> None:
+        """Keep the counters in place of the ones before."""
+
+
+class NoteStore(Protocol):
+    """Keeps what the phrases and the reviewer said last, for whoever asks why nothing came."""
+
+    def keep(self, workspace: str, speaker: str, note: Note) -> None:
+        """Keep a note in place of the one before."""
+
+    def notes(self, workspace: str) -> Mapping[str, Note]:
+        """Return what each speaker said last."""

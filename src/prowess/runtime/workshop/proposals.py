@@ -11,25 +11,17 @@ again what a person refused is a person's to decide, whatever the policy says.
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import replace
 from typing import NamedTuple
 
 from prowess.errors import (
     PathError,
-    ProposalError,
     ProposalFolderError,
     ProposalInputError,
     ProposalNotFoundError,
     WorkshopDisabledError,
 )
-from prowess.runtime.workshop.apply import (
-    ProposalWrites,
-    check_move,
-    explain_misfit,
-    find_edited,
-    log_move,
-)
+from prowess.runtime.workshop.apply import Outlook, ProposalWrites, check_move, log_move
 from prowess.runtime.workshop.drafts import (
     NOTHING_ELSE,
     Draft,
@@ -38,11 +30,14 @@ from prowess.runtime.workshop.drafts import (
     check_note,
     check_words,
     draft_of,
+    find_taken,
+    refuse_overwriting,
     with_files,
 )
 from prowess.runtime.workshop.ports import SKILL_FILE, History, WorkshopPorts
 from prowess.safety.model import content_hash
 from prowess.safety.paths import shown
+from prowess.safety.rules.table import find_executing
 from prowess.secrets.credentials import mask_credentials, refuse_secrets
 from prowess.settings import ApprovalPolicy
 from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit, Replace, is_ours
@@ -54,8 +49,8 @@ from prowess.workshop.proposal import (
     Similar,
     State,
     Subject,
-    admission,
     change_hash,
+    find_known,
 )
 from prowess.workshop.similar import (
     Neighbour,
@@ -65,31 +60,6 @@ from prowess.workshop.similar import (
     says_nearly,
     shares_subject,
 )
-
-_NOT_PENDING: Mapping[State, str] = MappingProxyType(
-    {
-        State.APPLIED: "it is applied already",
-        State.REJECTED: "it was rejected",
-        State.QUARANTINED: "it is quarantined: the scanner, or a person, keeps it from being used",
-        State.STALE: "the skill changed since it was proposed",
-    }
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
-    """Why a proposal cannot be applied or rolled back; empty where it can."""
-
-    apply_problem: str = ""
-    rollback_problem: str = ""
-    # Whether the skill is no longer what the change was made against.
-    target_changed: bool = False
-    # What the same wish means for a skill that changed; None where it has no place there any more.
-    anew: Plan | None = None
-    # Why a proposal whose skill changed cannot be brought up to date.
-    update_problem: str = ""
-    # By path: what the change replaced when it was applied; None for a file that was not there.
-    replaced: Mapping[str, bytes | None] | None = None
 
 
 def _new_words(proposal: Proposal) -> str:
@@ -207,6 +177,10 @@ class Proposals:
         Raises:
             ProposalFolderError: the skill cannot be read.
         """
+        if self.is_auto and (warning := find_executing(proposal.findings)):
+            return f"it carries a warning ({warning.message})"
+        if proposal.place:
+            return f"it is written to {proposal.root}"
         page = self.current(proposal.workspace, proposal.skill).get(SKILL_FILE)
         if page is not None:
             return "" if is_ours(page) else f"{proposal.skill} was written by hand"
@@ -227,10 +201,10 @@ class Proposals:
         self.require_enabled()
         self.settle(workspace)
         check_words({"title": draft.title, "reason": draft.reason, "goal": draft.goal})
-        similar = self._compare(draft, self.current(workspace, draft.skill))
+        similar = self._compare(draft, self.current(workspace, draft.skill, draft.place))
         draft = self._append_instead(workspace, draft, similar) or draft
         # Under the lock until it is kept: whoever writes next works out all that is kept anew.
-        with self._writes.held_skill(workspace, draft.skill) as folder:
+        with self._writes.held_skill(workspace, draft.skill, draft.place) as folder:
             current = folder.read_all()
             draft = self._warn_of_shadow(workspace, draft, current)
             made = self._make(workspace, draft, self._writes.plan(draft, current), similar)
@@ -267,6 +241,7 @@ class Proposals:
             similar=similar,
             goal=draft.goal,
             lesson=draft.lesson,
+            place=draft.place,
         )
 
     def decide(
@@ -446,8 +421,10 @@ class Proposals:
         self.require_enabled()
         waiting = self._ports.store.listed(workspace, State.PENDING)
         host = next((one for one in waiting if one.skill == draft.skill), None)
-        exists = SKILL_FILE in self.current(workspace, draft.skill)
-        if host is None or (alone and exists):
+        current = self.current(workspace, draft.skill, draft.place)
+        exists = SKILL_FILE in current
+        # A file that is replaced on purpose is shown as a difference of its own.
+        if host is None or (exists and (alone or find_taken(draft.files, current))):
             if not exists:
                 raise ProposalNotFoundError(f"skill does not exist: {draft.skill}")
             return self.propose(workspace, draft)
@@ -498,14 +475,14 @@ class Proposals:
             versions=store.applied(workspace, skill) if skill else (),
         )
 
-    def current(self, workspace: str, skill: str) -> Mapping[str, bytes]:
+    def current(self, workspace: str, skill: str, place: str = "") -> Mapping[str, bytes]:
         """Return every file of a skill; none where it does not exist.
 
         Raises:
             ProposalFolderError: it cannot be read.
         """
         try:
-            folder = self._ports.folder(workspace, skill)
+            folder = self._ports.folder(workspace, skill, place)
             # With the lock, a change that was cut off is taken back before anybody reads it.
             with folder.lock():
                 return folder.read_all()
@@ -514,58 +491,8 @@ class Proposals:
 
     def outlook(self, proposal: Proposal, current: Mapping[str, bytes]) -> Outlook:
         """Return what can be done with a proposal whose skill has these files."""
-        is_applied = proposal.state is State.APPLIED
-        changed = not is_applied and content_hash(current) != proposal.base_hash
-        anew, why = self._work_out(proposal, current) if changed else (None, "")
-        replaced = self._read_replaced(proposal)
         off = "" if self.enabled else "the workshop is switched off"
-        return Outlook(
-            apply_problem=_NOT_PENDING.get(proposal.state)
-            or off
-            or (_NOT_PENDING[State.STALE] if changed else ""),
-            rollback_problem=self._explain_no_rollback(proposal, current, replaced) or off,
-            target_changed=changed,
-            anew=anew,
-            update_problem=_NOT_PENDING.get(proposal.state) or off or why,
-            replaced=replaced,
-        )
-
-    def _work_out(
-        self, proposal: Proposal, current: Mapping[str, bytes]
-    ) -> tuple[Plan | None, str]:
-        """Return what a proposal means for the skill of now, and what keeps it from being that."""
-        try:
-            found = self._writes.plan(draft_of(proposal), current)
-        except ProposalError as error:
-            return None, explain_misfit(proposal, current, error)
-        return found, f"the scanner refuses it now: {found.refusal}" if found.refusal else ""
-
-    def _explain_no_rollback(
-        self,
-        proposal: Proposal,
-        current: Mapping[str, bytes],
-        replaced: Mapping[str, bytes | None] | None,
-    ) -> str:
-        if proposal.state is not State.APPLIED:
-            return "it is not applied"
-        if replaced is None:
-            return "what it replaced is no longer kept"
-        last = self._ports.store.applied(proposal.workspace, proposal.skill)
-        if last and last[0].id != proposal.id:
-            return f"{last[0].id} was applied after it: roll that back first"
-        theirs = find_edited(proposal, current)
-        return f"{', '.join(theirs)} changed since it was applied" if theirs else ""
-
-    def _read_replaced(self, proposal: Proposal) -> Mapping[str, bytes | None] | None:
-        if proposal.state is not State.APPLIED or not proposal.backup:
-            return None
-        try:
-            folder = self._ports.folder(proposal.workspace, proposal.skill)
-            with folder.lock():
-                return folder.previous(proposal.backup)
-        except PathError:
-            # Nothing is kept of it any more, which is an answer.
-            return None
+        return self._writes.outlook(proposal, current, off)
 
     def _compare(self, draft: Draft, current: Mapping[str, bytes]) -> tuple[Similar, ...]:
         """Return the skills that say nearly what a new one would say."""
@@ -595,9 +522,11 @@ class Proposals:
             return None
         if not body.strip():
             raise ProposalInputError(f"nothing to change: {other.skill} says this already")
+        refuse_overwriting(other.skill, draft.files, current)
         why = f"append to {other.skill} instead: it says nearly the same ({other.score:.2f})"
         edit = Append(section=DEFAULT_SECTION, body=body)
-        return replace(draft, skill=other.skill, reason=f"{draft.reason}; {why}", edit=edit)
+        reason = f"{draft.reason}; {why}"
+        return replace(draft, skill=other.skill, reason=reason, edit=edit, place="")
 
     def _warn_of_shadow(self, workspace: str, draft: Draft, current: Mapping[str, bytes]) -> Draft:
         """Return a draft with what whoever decides must know in its reason.
@@ -605,7 +534,7 @@ class Proposals:
         Raises:
             ProposalNotFoundError: it changes a skill that lies where nothing is written.
         """
-        if SKILL_FILE in current:
+        if SKILL_FILE in current or draft.place:
             return draft
         other = self._ports.elsewhere(draft.skill, draft.agent_id)
         if not other:
@@ -619,12 +548,8 @@ class Proposals:
 
     def _refuse_known(self, new: Proposal) -> None:
         """Refuse to turn a proposal into one that was decided about, or waits, already."""
-        others = [
-            one
-            for one in self._ports.store.listed(new.workspace)
-            if one.id != new.id and one.state in _DECIDED_OR_WAITING
-        ]
-        known = admission(new, others, {}).existing
-        if known:
-            state = next(one.state for one in others if one.id == known)
-            raise ProposalInputError(f"the same change is {state} already: {known}")
+        listed = self._ports.store.listed(new.workspace)
+        others = [one for one in listed if one.id != new.id and one.state in _DECIDED_OR_WAITING]
+        known = find_known(new, others)
+        if known is not None:
+            raise ProposalInputError(f"the same change is {known.state} already: {known.id}")

@@ -12,7 +12,13 @@ from threading import Lock, Thread
 from typing import Protocol
 
 from prowess.errors import ProwessError, contain
-from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX
+from prowess.runtime.workshop.ports import (
+    REVIEW_SESSION_PREFIX,
+    Counters,
+    CounterStore,
+    Note,
+    NoteStore,
+)
 from prowess.settings import ReviewMode, WorkshopSettings
 from prowess.workshop.review import (
     MOST_SKILLS,
@@ -47,47 +53,6 @@ class ReviewModel(Protocol):
         Raises:
             ModelError: it does not answer.
         """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counters:
-    """What happened since the last review."""
-
-    turns: int = 0
-    tool_calls: int = 0
-    # Reviews in a row that came to no readable end.
-    failures: int = 0
-    # Seconds since 1970; zero where there was none.
-    last_review_at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
-    """What was said last about a turn from which nothing came."""
-
-    # Seconds since 1970.
-    at: float
-    text: str
-
-
-class CounterStore(Protocol):
-    """Keeps the counters of each workspace; `StoreError` where it cannot be used."""
-
-    def load(self, workspace: str) -> Counters:
-        """Return the counters; those of an unknown workspace are all zero."""
-
-    def save(self, workspace: str, counters: Counters) -> None:
-        """Keep the counters in place of the ones before."""
-
-
-class NoteStore(Protocol):
-    """Keeps what the phrases and the reviewer said last, for whoever asks why nothing came."""
-
-    def keep(self, workspace: str, speaker: str, note: Note) -> None:
-        """Keep a note in place of the one before."""
-
-    def notes(self, workspace: str) -> Mapping[str, Note]:
-        """Return what each speaker said last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +128,7 @@ class TurnReviewer:
         try:
             return self._observe(turn, hit=hit)
         except (ProwessError, OSError) as error:
-            return _skipped(_words(error))
+            return _skip(_words(error))
 
     def _observe(self, turn: ObservedTurn, *, hit: bool) -> TurnReviewOutcome:
         settings = self._ports.settings()
@@ -173,12 +138,12 @@ class TurnReviewer:
         if not _is_due(seen, settings, hit=hit):
             return TurnReviewOutcome()
         if not self._reviewing.acquire(blocking=False):
-            return _skipped("another review is running")
+            return _skip("another review is running")
         try:
             if self._asked is not None and self._asked.is_alive():
-                return _skipped("the last question is still unanswered")
+                return _skip("the last question is still unanswered")
             reading = self._within(settings.review_timeout_ms / 1000, turn)
-            return self._concluded(reading, seen)
+            return self._conclude(reading, seen)
         finally:
             self._reviewing.release()
 
@@ -217,9 +182,9 @@ class TurnReviewer:
         asked = question(transcript(lines), excerpts(skills), fence)
         return read_reply(self._ports.reviewer.ask(instructions(fence), asked, seconds))
 
-    def _concluded(self, reading: Reading, seen: Counters) -> TurnReviewOutcome:
+    def _conclude(self, reading: Reading, seen: Counters) -> TurnReviewOutcome:
         if isinstance(reading, Unreadable):
-            return self._failed(reading.reason)
+            return self._fail(reading.reason)
         found = reading if isinstance(reading, Suggestion) else None
         problem = self._begin_anew(seen)
         note = "reviewer found no update" if isinstance(reading, NoUpdate) else ""
@@ -245,7 +210,7 @@ class TurnReviewer:
             return f"reviewer's counters are not kept: {_words(error)}"
         return ""
 
-    def _failed(self, reason: str) -> TurnReviewOutcome:
+    def _fail(self, reason: str) -> TurnReviewOutcome:
         with self._counting:
             now = self._ports.counters.load(self._workspace)
             failures = now.failures + 1
@@ -257,19 +222,16 @@ class TurnReviewer:
             )
             self._ports.counters.save(self._workspace, left)
         if not is_last:
-            return _skipped(reason)
+            return _skip(reason)
         note = f"{reason} (given up after {failures} times in a row; counting begins anew)"
-        return replace(_skipped(note), status=TurnReviewStatus.GIVEN_UP)
+        return replace(_skip(note), status=TurnReviewStatus.GIVEN_UP)
 
 
 class Reviews:
     """The reviewers of all workspaces, and what was said last in each."""
 
     def __init__(
-        self,
-        ports: Callable[[str], ReviewPorts],
-        notes: NoteStore,
-        workspace: Callable[[str], str],
+        self, ports: Callable[[str], ReviewPorts], notes: NoteStore, workspace: Callable[[str], str]
     ) -> None:
         # From an agent to what its reviews need, and to the folder in which it works.
         self._ports, self._notes, self._workspace = ports, notes, workspace
@@ -299,9 +261,17 @@ class Reviews:
         return self._notes.notes(self._workspace(agent_id))
 
 
+def reviews_turns(settings: WorkshopSettings) -> bool:
+    """Return whether a model is to look at turns."""
+    return settings.active and settings.auto_capture and settings.review_mode in _BY_MODEL
+
+
 def _watches(settings: WorkshopSettings, turn: ObservedTurn) -> bool:
-    wanted = settings.active and settings.auto_capture and settings.review_mode in _BY_MODEL
-    return wanted and turn.ok and not turn.session_id.startswith(REVIEW_SESSION_PREFIX)
+    return (
+        reviews_turns(settings)
+        and turn.ok
+        and not turn.session_id.startswith(REVIEW_SESSION_PREFIX)
+    )
 
 
 def _is_due(seen: Counters, settings: WorkshopSettings, *, hit: bool) -> bool:
@@ -315,7 +285,7 @@ def _is_due(seen: Counters, settings: WorkshopSettings, *, hit: bool) -> bool:
     )
 
 
-def _skipped(why: str) -> TurnReviewOutcome:
+def _skip(why: str) -> TurnReviewOutcome:
     return TurnReviewOutcome(status=TurnReviewStatus.FAILED, note=f"reviewer skipped: {why}")
 
 

@@ -6,20 +6,21 @@ not in the turn: learning must never break the work that it learns from.
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from prowess.data import read_text
 from prowess.errors import ConfigError, ProposalError
-from prowess.runtime.workshop.drafts import Draft
+from prowess.runtime.workshop.drafts import Draft, find_place
 from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX, History, WorkshopPorts
 from prowess.runtime.workshop.proposals import Proposals, find_state
-from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
-from prowess.transcripts.turns import Role, Transcript, count_calls, read_turns
-from prowess.workshop.capture import Capture, capture
-from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit
+from prowess.settings import ReviewMode, WorkshopSettings
+from prowess.skills.harness.rules import Reader
+from prowess.skills.model import Skill
+from prowess.transcripts.turns import Role, Transcript, count_calls, read_turns, tell_calls
+from prowess.workshop.capture import Capture, capture, says_the_same
+from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit, Replace
 from prowess.workshop.proposal import (
     Actor,
     By,
@@ -44,11 +45,6 @@ _BY_PHRASE = frozenset((ReviewMode.HEURISTIC, ReviewMode.HYBRID))
 _BY_MODEL = frozenset((ReviewMode.LLM, ReviewMode.HYBRID))
 _WAITING = frozenset((State.PENDING, State.QUARANTINED))
 
-_POLICIES = {
-    ApprovalPolicy.PENDING: "Queue suggestions; apply one only after the user said yes to it.",
-    ApprovalPolicy.AUTO: "Safe suggestions are applied at once: suggest what is clearly reusable.",
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnSeen:
@@ -61,6 +57,8 @@ class TurnSeen:
     session_id: str = ""
     # What was said before this turn: context for the reviewer, never captured again.
     history: Sequence[Mapping[str, object]] = ()
+    # Whose agent it was, where that is known: its skills lie in folders of its own.
+    reader: Reader | None = None
 
 
 class WorkshopService:
@@ -105,23 +103,20 @@ class WorkshopService:
     def observe(self, turn: TurnSeen) -> tuple[Proposal, ...]:
         """Look at a turn that ended; return what was proposed, or already waits, because of it."""
         try:
-            return self._learn_from(turn)
+            settings = self._ports.settings()
+            if not _learns(settings, turn):
+                return ()
+            found = capture(read_turns(turn.messages))
+            heard: tuple[Proposal, ...] = ()
+            if found is not None and settings.review_mode in _BY_PHRASE:
+                heard = self._capture(found, turn)
+            if settings.review_mode not in _BY_MODEL or self.reviews is None:
+                return heard
+            return (*heard, *self._review(self.reviews, turn, hit=found is not None))
         except ConfigError as error:
             # The turn is over, and whoever mends the file will see the next one learned from.
             log.warning("skill-workshop: nothing is learned from this turn: %s", error)
             return ()
-
-    def _learn_from(self, turn: TurnSeen) -> tuple[Proposal, ...]:
-        settings = self._ports.settings()
-        if not _learns(settings, turn):
-            return ()
-        found = capture(read_turns(turn.messages))
-        heard: tuple[Proposal, ...] = ()
-        if found is not None and settings.review_mode in _BY_PHRASE:
-            heard = self._capture(found, turn)
-        if settings.review_mode not in _BY_MODEL or self.reviews is None:
-            return heard
-        return (*heard, *self._review(self.reviews, turn, hit=found is not None))
 
     def _capture(self, found: Capture, turn: TurnSeen) -> tuple[Proposal, ...]:
         try:
@@ -137,9 +132,8 @@ class WorkshopService:
         # Late: most turns are not reviewed.
         from prowess.runtime.workshop.review import ObservedTurn
 
-        said = read_turns([*turn.history, *turn.messages])
         observed = ObservedTurn(
-            lines=[(one.role.value, one.text) for one in said],
+            lines=list(_lines_of([*turn.history, *turn.messages])),
             tool_calls=turn.tool_calls,
             ok=turn.ok,
             session_id=turn.session_id,
@@ -159,6 +153,7 @@ class WorkshopService:
             overrule=wanted.overrule,
             agent_id=turn.agent_id,
             session_id=turn.session_id,
+            place=find_place(turn.reader) if isinstance(wanted.edit, Create) else "",
         )
         try:
             return self._propose(draft)
@@ -204,14 +199,9 @@ class WorkshopService:
 
     def guidance(self) -> str:
         """Return what an agent is told about the tool; nothing where it is switched off."""
-        settings = self._ports.settings()
-        if not settings.active:
-            return ""
-        return (
-            read_text("runtime/workshop/guidance.txt")
-            .rstrip()
-            .format(policy=_POLICIES[settings.approval_policy])
-        )
+        from prowess.runtime.workshop.tool import guide_agent
+
+        return guide_agent(self._ports.settings())
 
     def list(
         self, status: State | str | None = None, *, agent_id: str = ""
@@ -265,6 +255,24 @@ class WorkshopService:
         """
         found = self.inspect(proposal_id, agent_id=agent_id)
         return self._proposals.reject(found, revision, reason, by_person=True, by=by)
+
+    def redescribe(self, skill: Skill, description: str, reason: str, agent_id: str) -> Proposal:
+        """Propose another description for a skill, and nothing else.
+
+        Raises:
+            ProposalError: the workshop is switched off, or cannot change that skill.
+        """
+        self.require_enabled()
+        body = skill.body.strip()
+        draft = Draft(
+            skill=skill.name,
+            title=f"Description of {skill.name}",
+            reason=reason,
+            source=ProposalSource.CLI,
+            edit=Replace(old_text=body, new_text=body, description=description),
+            agent_id=agent_id,
+        )
+        return self._proposals.propose(self._settle(agent_id), draft).proposal
 
     def revise(
         self, proposal_id: str, edit: Edit, *, revision: str = "", agent_id: str = ""
@@ -327,7 +335,19 @@ class WorkshopService:
         if not proposed.is_new:
             # What somebody rejected, or what was applied before, is not brought up again.
             return (proposed.proposal,) if proposed.proposal.state in _WAITING else ()
+        if draft.source is ProposalSource.AGENT_END:
+            # No model and no person read it: it waits, whatever the policy.
+            return (proposed.proposal,)
         return (self._proposals.decide(proposed.proposal),)
+
+    def _find_wish(self, found: Capture, agent_id: str) -> str:
+        """Return by what a rule is known again: by an earlier wording of it, if there is one."""
+        for one in self._ports.store.listed(self._ports.workspace(agent_id), None):
+            if one.source is ProposalSource.AGENT_END and any(
+                says_the_same(found.instruction, quote) for quote in _list_quotes(one)
+            ):
+                return one.payload
+        return _words_hash(found.instruction)
 
     def _draft(self, found: Capture, turn: TurnSeen) -> Draft:
         topic = found.topic
@@ -340,26 +360,37 @@ class WorkshopService:
             evidence=(_evidence(found),),
             agent_id=turn.agent_id,
             session_id=turn.session_id,
-            # The same words are the same wish, whichever skill they would go to by now.
-            payload=_words_hash(found.instruction),
+            # The same rule is the same wish, in whatever words and whichever skill it would go to.
+            payload=self._find_wish(found, turn.agent_id),
             # The router is asked below; skills of topics are alike in all but one line.
             compare=False,
+            place=find_place(turn.reader, found.instruction),
         )
         owner = self._ports.route(found.instruction, turn.agent_id)
         if owner is None or owner[0] == topic.skill:
             return draft
         name, score = owner
-        return Draft(
+        return replace(
+            draft,
             skill=name,
             title=f"Skill update: {name}",
             reason=f"{found.reason}; it belongs to {name} (the router's score is {score:.2f})",
-            source=draft.source,
             edit=Append(section=DEFAULT_SECTION, body=found.bullet),
-            evidence=draft.evidence,
-            agent_id=draft.agent_id,
-            session_id=draft.session_id,
-            payload=draft.payload,
+            compare=True,
+            place="",
         )
+
+
+def _lines_of(messages: "Messages") -> Iterator[tuple[str, str]]:
+    """Yield what was said and which tools were called, by role."""
+    for message in messages:
+        yield from ((one.role.value, one.text) for one in read_turns([message]))
+        if told := tell_calls(message):
+            yield "tool", told
+
+
+def _list_quotes(proposal: Proposal) -> tuple[str, ...]:
+    return tuple(one.quote for one in proposal.evidence)
 
 
 def _learns(settings: WorkshopSettings, turn: TurnSeen) -> bool:
@@ -410,7 +441,8 @@ class TurnLearning:
         # An agent that was made to go on has not ended its turn yet.
         if incoming.stop_hook_active:
             return 0
-        messages, number = self._last_turn(incoming)
+        session = self._ports.session(incoming)
+        messages, number = _last_turn(incoming, session)
         said = read_turns(messages)
         asked = "\n".join(turn.text for turn in said if turn.role is Role.USER)
         if not asked.strip() or not self._ports.is_first(_key(incoming, number, asked)):
@@ -420,22 +452,34 @@ class TurnLearning:
             tool_calls=count_calls(said),
             session_id=incoming.session,
             agent_id="",
+            history=_earlier(session),
+            reader=Reader(incoming.harness.value),
         )
         return len(self._ports.workshop().observe(seen))
 
-    def _last_turn(self, incoming: "Incoming") -> tuple[Messages, int]:
-        """Return the messages of the last turn, and its number in the session if that is known."""
-        if incoming.prompt:
-            return _messages_of(incoming), 0
-        session = self._ports.session(incoming)
-        if session is None or not session.turns:
-            return (), 0
-        messages: list[Mapping[str, object]] = list(session.turns[-1].contents)
-        last = incoming.last_message.strip()
-        # The file is written later than the hook is called.
-        if last and not any(last in turn.text for turn in read_turns(messages)):
-            messages.append({"role": "assistant", "content": last})
-        return messages, len(session.turns)
+
+# As many as a reviewer has room for.
+_MOST_EARLIER = 20
+
+
+def _earlier(session: Transcript | None) -> Messages:
+    """Return what was said in the turns before the last one."""
+    turns = () if session is None else session.turns[-_MOST_EARLIER:-1]
+    return [message for turn in turns for message in turn.contents]
+
+
+def _last_turn(incoming: "Incoming", session: Transcript | None) -> tuple[Messages, int]:
+    """Return the messages of the last turn, and its number in the session if that is known."""
+    if incoming.prompt:
+        return _messages_of(incoming), 0
+    if session is None or not session.turns:
+        return (), 0
+    messages: list[Mapping[str, object]] = list(session.turns[-1].contents)
+    last = incoming.last_message.strip()
+    # The file is written later than the hook is called.
+    if last and not any(last in turn.text for turn in read_turns(messages)):
+        messages.append({"role": "assistant", "content": last})
+    return messages, len(session.turns)
 
 
 def _messages_of(incoming: "Incoming") -> Messages:

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from prowess.data import read_text
 from prowess.errors import ProposalInputError, ProposalNotFoundError
 from prowess.runtime.service import StatusReport
-from prowess.runtime.workshop.drafts import Draft
+from prowess.runtime.workshop.drafts import Draft, find_place
 from prowess.runtime.workshop.ports import (
     SKILL_FILE,
     Answer,
@@ -25,6 +26,8 @@ from prowess.runtime.workshop.ports import (
 )
 from prowess.runtime.workshop.proposals import Proposals, check_number, find_state, quote
 from prowess.safety.paths import PathRefused, support_file
+from prowess.settings import ApprovalPolicy, WorkshopSettings
+from prowess.skills.harness.rules import Reader, reader_named
 from prowess.workshop.edit import Append, Create, Edit, Replace
 from prowess.workshop.proposal import By, Proposal, ProposalSource, State, Subject, skill_name
 
@@ -37,6 +40,18 @@ _DIGITS = 19
 # What a revision may say anew.
 _EDITING = ("body", "section", "description", "oldText", "newText")
 _SUGGESTED = "Suggested by the agent"
+_POLICIES = {
+    ApprovalPolicy.PENDING: "Queue suggestions; apply one only after the user said yes to it.",
+    ApprovalPolicy.AUTO: "Safe suggestions are applied at once: suggest what is clearly reusable.",
+}
+
+
+def guide_agent(settings: WorkshopSettings) -> str:
+    """Return what an agent is told about the tool; nothing where the workshop is off."""
+    if not settings.active:
+        return ""
+    text = read_text("runtime/workshop/guidance.txt").rstrip()
+    return text.format(policy=_POLICIES[settings.approval_policy])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,25 +83,26 @@ class WorkshopCall:
         chosen = _ACTIONS.get(action)
         if chosen is None:
             raise ProposalInputError(f"unknown action: {quote(action)}")
+        _refuse_unread(action, self.arguments)
         return chosen(self)
 
     def status(self) -> Answer:
         """Count the proposals."""
-        known = self._shown_of(self.store.listed(self.workspace))
+        known = self._show_all(self.store.listed(self.workspace))
         return Counted(workspace=self.workspace, counts=Counter(one.state for one in known))
 
     def list_pending(self) -> Answer:
         """List the proposals of a state."""
         state = find_state(self._word("status") or State.PENDING.value)
-        return ListedProposals(self._shown_of(self.store.listed(self.workspace, state)))
+        return ListedProposals(self._show_all(self.store.listed(self.workspace, state)))
 
     def list_quarantine(self) -> Answer:
         """List what is quarantined."""
-        return ListedProposals(self._shown_of(self.store.listed(self.workspace, State.QUARANTINED)))
+        return ListedProposals(self._show_all(self.store.listed(self.workspace, State.QUARANTINED)))
 
     def inspect(self) -> Answer:
         """Show one proposal."""
-        return Inspected(self._shown(self._named()))
+        return Inspected(self._show(self._find_named()))
 
     def suggest(self) -> Answer:
         """Propose a skill or a change to one."""
@@ -101,30 +117,30 @@ class WorkshopCall:
         if apply and proposal.skill != name:
             # That was said of a new skill: about the one that is appended to the policy decides.
             apply = None
-        return self._decided(self.proposals.decide(proposal, apply=apply, by_person=self.by_person))
+        return self._decide(self.proposals.decide(proposal, apply=apply, by_person=self.by_person))
 
     def apply(self) -> Answer:
         """Write a proposal to its skill."""
-        revision, found = self._word("revision"), self._mine(self._named())
+        revision, found = self._word("revision"), self._mine(self._find_named())
         why = "" if self.by_person else self.proposals.needs_person(found)
         if why and found.state is State.PENDING:
             raise ProposalInputError(
                 f"{why}: a person decides about this (`prowess workshop apply {found.id}`)"
             )
-        return self._decided(self.proposals.apply(found, revision, by=self._by))
+        return self._decide(self.proposals.apply(found, revision, by=self._by))
 
     def reject(self) -> Answer:
         """Refuse a proposal."""
-        revision, found = self._word("revision"), self._named()
+        revision, found = self._word("revision"), self._find_named()
         note = _read_line(self.arguments, "reason")
         done = self.proposals.reject(found, revision, note, by_person=self.by_person, by=self._by)
-        return self._decided(done)
+        return self._decide(done)
 
     def revise(self) -> Answer:
         """Change what a pending proposal says."""
-        proposal = self._mine(self._named())
+        proposal = self._mine(self._find_named())
         edit = revise_edit(proposal.edit, self.arguments)
-        return self._decided(
+        return self._decide(
             self.proposals.revise(proposal, edit, self._word("revision"), by=self._by)
         )
 
@@ -132,7 +148,7 @@ class WorkshopCall:
         """Bring back what the last change of a skill replaced."""
         revision = self._word("revision")
         if self._word("id"):
-            found = self._named()
+            found = self._find_named()
         else:
             name = self._word("skillName")
             if not name:
@@ -141,7 +157,9 @@ class WorkshopCall:
             found = self.proposals.last_applied(self.workspace, known)
         done = self.proposals.rollback(self._mine(found), revision, by=self._by)
         return Decided(
-            proposal=self._shown(done), skill_path=self._path(done.skill), rolled_back=True
+            proposal=self._show(done),
+            skill_path=f"{done.root}/{done.skill}/{SKILL_FILE}",
+            rolled_back=True,
         )
 
     def history(self) -> Answer:
@@ -150,7 +168,7 @@ class WorkshopCall:
         about = Subject(proposal_id=self._word("id"), skill=skill_name(name) if name else "")
         after = _read_number(self.arguments, "after")
         told = self.proposals.history(self.workspace, about, after, knows=self.knows)
-        return replace(told, versions=self._shown_of(told.versions))
+        return replace(told, versions=self._show_all(told.versions))
 
     def write_support_file(self) -> Answer:
         """Propose a support file of a skill."""
@@ -164,11 +182,11 @@ class WorkshopCall:
         added = self.proposals.attach(self.workspace, draft, alone=wanted)
         if added.joined and not (self.by_person and apply):
             # To say yes to a file is not to say yes to the skill that waits.
-            return Decided(proposal=self._shown(added.proposal))
+            return Decided(proposal=self._show(added.proposal))
         decided = self.proposals.decide(added.proposal, apply=apply, by_person=self.by_person)
         if decided.state is State.APPLIED:
             return Written(self._path(name, path))
-        return Decided(proposal=self._shown(decided))
+        return Decided(proposal=self._show(decided))
 
     def _draft(
         self, skill: str, title: str, *, edit: Edit | None, files: Mapping[str, bytes]
@@ -182,20 +200,40 @@ class WorkshopCall:
             files=files,
             agent_id=self.agent_id,
             session_id=self.session_id,
+            place=self._place(skill, edit),
         )
 
-    def _shown_of(self, proposals: Iterable[Proposal]) -> tuple[Proposal, ...]:
-        """Return the proposals for skills that the agent may know of, each as it may see it."""
-        return tuple(self._shown(one) for one in proposals if self.knows(one.skill))
+    def _place(self, skill: str, edit: Edit | None) -> str:
+        """Return where a new skill goes; one that the workspace has stays there.
 
-    def _shown(self, proposal: Proposal) -> Proposal:
+        Raises:
+            ProposalInputError: nobody is called what the call names as the harness.
+        """
+        named = self._word("harness")
+        if not named:
+            return ""
+        try:
+            reader = reader_named(named)
+        except ValueError as error:
+            problem = f"harness: nobody is called {quote(named)}: give {', '.join(Reader)}"
+            raise ProposalInputError(problem, field="harness") from error
+        is_new = isinstance(edit, Create) and not self.proposals.current(self.workspace, skill)
+        said = " ".join(_read_text(self.arguments, name) for name in ("reason", "body"))
+        return find_place(reader, said) if is_new else ""
+
+    def _show_all(self, proposals: Iterable[Proposal]) -> tuple[Proposal, ...]:
+        """Return the proposals for skills that the agent may know of, each as it may see it."""
+        return tuple(self._show(one) for one in proposals if self.knows(one.skill))
+
+    def _show(self, proposal: Proposal) -> Proposal:
         """Return a proposal without the names of skills that the agent may not know of."""
         similar = tuple(one for one in proposal.similar if self.knows(one.skill))
         return proposal if similar == proposal.similar else replace(proposal, similar=similar)
 
-    def _decided(self, proposal: Proposal) -> Decided:
-        path = self._path(proposal.skill) if proposal.state is State.APPLIED else ""
-        return Decided(proposal=self._shown(proposal), skill_path=path)
+    def _decide(self, proposal: Proposal) -> Decided:
+        path = f"{proposal.root}/{proposal.skill}/{SKILL_FILE}"
+        path = path if proposal.state is State.APPLIED else ""
+        return Decided(proposal=self._show(proposal), skill_path=path)
 
     def _path(self, skill: str, file: str = SKILL_FILE) -> str:
         return f"{self.workspace}/skills/{skill}/{file}"
@@ -204,7 +242,7 @@ class WorkshopCall:
     def _by(self) -> By:
         return By(actor=self.source.actor)
 
-    def _named(self) -> Proposal:
+    def _find_named(self) -> Proposal:
         proposal_id = _read_needed(self.arguments, "id").strip()
         found = self.proposals.get(self.workspace, proposal_id)
         if not self.knows(found.skill):
@@ -257,6 +295,39 @@ _ACTIONS: Mapping[str, Callable[[WorkshopCall], Answer]] = {
     "rollback": WorkshopCall.rollback,
 }
 ACTIONS = tuple(_ACTIONS)
+# What carries text, by the actions that read it: nothing that somebody wrote is dropped unsaid.
+_CONTENT = {"suggest": _EDITING, "revise": _EDITING, "write_support_file": ("body", "relativePath")}
+_HINTS = {
+    "relativePath": "a support file is proposed by the action write_support_file",
+    "supportfile": "propose each by the action write_support_file, with relativePath and body",
+}
+ARGUMENTS = (
+    "action", "id", "revision", "status", "skillName", "title", "reason", *_EDITING, "apply",
+    "overrule", "after", "relativePath", "harness",
+)  # fmt: skip
+
+
+def _refuse_unread(action: str, arguments: Mapping[str, object]) -> None:
+    """Refuse a call with an argument that nobody would read.
+
+    Raises:
+        ProposalInputError: there is one; the message says what to give instead.
+    """
+    for name in sorted(set(arguments) - set(ARGUMENTS)):
+        plain = re.sub(r"[^a-z]", "", name.lower())
+        near = next((one for one in ARGUMENTS if one.lower() == plain), "")
+        hint = f"give {near}" if near else f"give only {', '.join(ARGUMENTS)}"
+        if "file" in plain:
+            hint = _HINTS["supportfile"]
+        raise ProposalInputError(f"there is no argument {quote(name)}: {hint}")
+    for name in (*_EDITING, "relativePath"):
+        if arguments.get(name) and name not in _CONTENT.get(action, ()):
+            hint = f"; {_HINTS[name]}" if name in _HINTS else ""
+            raise ProposalInputError(f"{name} is not for {action}{hint}")
+    if arguments.get("oldText") and arguments.get("body"):
+        raise ProposalInputError(
+            "give body, or oldText and newText: a proposal does one of the two"
+        )
 
 
 def revise_edit(edit: Edit | None, arguments: Mapping[str, object]) -> Edit:

@@ -9,7 +9,7 @@ hidden, those first that were used longest ago.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from prowess.settings import Limits
 from prowess.skills.catalog import collation_key
@@ -17,13 +17,15 @@ from prowess.skills.model import Metadata, Skill, Tier
 from prowess.skills.prompt import Worth, render, shorten
 from prowess.skills.text import one_line
 
-CLAUDE_WINDOW = 200_000
+CLAUDE_WINDOW, CODEX_WINDOW = 200_000, 272_000
 CLAUDE_ENTRY, CODEX_ENTRY = 1_536, 1_024
 CODEX_CHARS, CODEX_MOST_TOKENS = 8_000, 10_000
 _CHARS_PER_TOKEN = 4
 _UNLIMITED = Limits(max_skills_in_prompt=1 << 30, max_skills_prompt_chars=1 << 40)
 # What the layout of an entry takes besides its three texts, where a harness writes elements.
 _ELEMENT_CHARS = 97
+# How long the path of a skill is that a harness brings along, and the words before mere names.
+_FAR, _ONLY_NAMED = 90, 47
 
 
 class Fate(StrEnum):
@@ -56,6 +58,14 @@ class PageLayout:
     # In the unit of the limit: what all descriptions would need, and what is used in the end.
     wanted: int = 0
     used: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltIn:
+    """A skill that a harness brings along: its name, and how long its description is."""
+
+    name: str
+    chars: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +132,8 @@ class ClaudePage:
     window: int = CLAUDE_WINDOW
     fixed: int | None = None
     use: RecentUse = field(default_factory=RecentUse)
+    # They keep their descriptions, whoever has to give way.
+    builtin: tuple[BuiltIn, ...] = ()
     unit: str = "characters"
     entry_limit: int = CLAUDE_ENTRY
     most: int | None = None
@@ -138,7 +150,8 @@ class ClaudePage:
 
     def wanted(self, skills: Sequence[Skill]) -> int:
         """Return how much room all descriptions would need."""
-        return sum(self._line(skill) + 1 for skill in skills) - bool(skills)
+        brought = sum(len(f"- {one.name}: \n") + one.chars for one in self.builtin)
+        return brought + sum(self._line(skill) + 1 for skill in skills) - bool(skills)
 
     def arrange(self, skills: Sequence[Skill]) -> PageLayout:
         """Return how the page turns out."""
@@ -164,6 +177,7 @@ class CodexPage:
 
     # The tokens of the model's window, if they are known.
     window: int | None = None
+    builtin: tuple[BuiltIn, ...] = ()
     entry_limit: int = CODEX_ENTRY
     most: int | None = None
 
@@ -185,42 +199,61 @@ class CodexPage:
 
     def wanted(self, skills: Sequence[Skill]) -> int:
         """Return how much room all descriptions would need."""
-        return sum(self._cost(skill, self._capped(skill)) for skill in skills)
+        return sum(self._cost(row, row.text) for row in self._rows(skills))
 
     def arrange(self, skills: Sequence[Skill]) -> PageLayout:
         """Return how the page turns out."""
         order = sorted(skills, key=_scope_first)
-        bare = [self._cost(skill, "") for skill in order]
-        if self.wanted(order) <= self.limit:
-            shares = [self.entry_limit] * len(order)
+        rows = self._rows(order)
+        wanted, bare = self.wanted(order), [self._cost(row, "") for row in rows]
+        if wanted <= self.limit:
+            shares = [self.entry_limit] * len(rows)
         elif sum(bare) <= self.limit:
-            shares = self._shared(order, bare)
+            shares = self._share(rows, bare)
         else:
-            return self._packed(order, bare)
-        pairs = list(zip(order, shares, strict=True))
+            return self._pack(order, bare)
+        own = shares[len(self.builtin) :]
         return PageLayout(
-            entries=tuple(_entry(skill, self.text(skill), share) for skill, share in pairs),
-            wanted=self.wanted(order),
-            used=sum(self._cost(skill, self._capped(skill)[:share]) for skill, share in pairs),
+            entries=tuple(
+                _entry(skill, self.text(skill), share)
+                for skill, share in zip(order, own, strict=True)
+            ),
+            wanted=wanted,
+            used=sum(
+                self._cost(row, row.text[:share]) for row, share in zip(rows, shares, strict=True)
+            ),
         )
 
-    def _capped(self, skill: Skill) -> str:
-        return shorten(self.text(skill), self.entry_limit)
+    def _rows(self, skills: Sequence[Skill]) -> "list[_CodexRow]":
+        """Return what is listed, and where: folders of skills have short names of their own."""
+        brought = [
+            _CodexRow(one.name, "x" * one.chars, f"r0/{one.name}/SKILL.md") for one in self.builtin
+        ]
+        return [
+            *brought,
+            *(
+                _CodexRow(
+                    skill.name,
+                    shorten(self.text(skill), self.entry_limit),
+                    "r1/" + "/".join(skill.path.replace("\\", "/").split("/")[-2:]),
+                )
+                for skill in skills
+            ),
+        ]
 
-    def _cost(self, skill: Skill, shown: str) -> int:
-        line = f"- {skill.name}: {shown}{' ' if shown else ''}(file: {skill.path})\n"
+    def _cost(self, row: "_CodexRow", shown: str) -> int:
+        line = f"- {row.name}: {shown}{' ' if shown else ''}(file: {row.file})\n"
         return len(line) if self.window is None else tokens_of(len(line.encode("utf-8", "replace")))
 
-    def _shared(self, order: Sequence[Skill], bare: Sequence[int]) -> list[int]:
+    def _share(self, rows: "Sequence[_CodexRow]", bare: Sequence[int]) -> list[int]:
         """Return how many letters each description gets when they take turns."""
-        texts, costs = [self._capped(skill) for skill in order], list(bare)
-        shares, left = [0] * len(order), self.limit - sum(bare)
-        turns = list(range(len(order)))
+        costs, shares, left = list(bare), [0] * len(rows), self.limit - sum(bare)
+        turns = list(range(len(rows)))
         while turns:
             again = []
             for place in turns:
-                shown = texts[place][: shares[place] + 1]
-                step = self._cost(order[place], shown) - costs[place]
+                shown = rows[place].text[: shares[place] + 1]
+                step = self._cost(rows[place], shown) - costs[place]
                 if len(shown) > shares[place] and step <= left:
                     shares[place], costs[place] = len(shown), costs[place] + step
                     left -= step
@@ -228,14 +261,23 @@ class CodexPage:
             turns = again
         return shares
 
-    def _packed(self, order: Sequence[Skill], bare: Sequence[int]) -> PageLayout:
+    def _pack(self, order: Sequence[Skill], bare: Sequence[int]) -> PageLayout:
         """Return a page that holds not even all names: one after the other while they fit."""
-        entries, used = [], 0
-        for skill, cost in zip(order, bare, strict=True):
+        brought = len(self.builtin)
+        entries, used = [], sum(bare[:brought])
+        for skill, cost in zip(order, bare[brought:], strict=True):
             fits = used + cost <= self.limit
             used += cost if fits else 0
             entries.append(_entry(skill, self.text(skill), 0, dropped=not fits))
         return PageLayout(entries=tuple(entries), wanted=self.wanted(order), used=used)
+
+
+class _CodexRow(NamedTuple):
+    """One line of Codex's list."""
+
+    name: str
+    text: str
+    file: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +291,7 @@ class PromptPage:
     worth: Worth = field(default_factory=Worth)
     homes: tuple[str, ...] = ()
     plain: bool = False
+    builtin: tuple[BuiltIn, ...] = ()
     unit: str = "characters"
     entry_limit: int = CODEX_ENTRY
 
@@ -268,23 +311,31 @@ class PromptPage:
 
     def wanted(self, skills: Sequence[Skill]) -> int:
         """Return how long the block would be."""
-        ready = self._prepared(skills)
-        return len(render(ready, limits=_UNLIMITED, homes=self.homes).text) if ready else 0
+        ready = self._prepare(skills)
+        own = len(render(ready, limits=_UNLIMITED, homes=self.homes).text) if ready else 0
+        return own + self._brought
+
+    @property
+    def _brought(self) -> int:
+        return sum(_ELEMENT_CHARS + _FAR + len(one.name) + one.chars for one in self.builtin)
 
     def arrange(self, skills: Sequence[Skill]) -> PageLayout:
         """Return how the block turns out."""
         worth = Worth() if self.plain else self.worth
-        ready = self._prepared(skills)
-        block = render(ready, limits=self.limits, worth=worth, homes=self.homes)
+        ready = self._prepare(skills)
+        room = max(0, self.limit - self._brought)
+        limits = replace(self.limits, max_skills_prompt_chars=room) if self.builtin else self.limits
+        block = render(ready, limits=limits, worth=worth, homes=self.homes)
         kept = {skill.path for skill in block.included}
         most = self.entry_limit if block.description_chars is None else block.description_chars
         entries = tuple(
             _entry(skill, self.text(skill), most, dropped=skill.path not in kept)
             for skill in _by_name(skills)
         )
-        return PageLayout(entries=entries, wanted=self.wanted(skills), used=len(block.text))
+        used = len(block.text) + self._brought
+        return PageLayout(entries=entries, wanted=self.wanted(skills), used=used)
 
-    def _prepared(self, skills: Sequence[Skill]) -> list[Skill]:
+    def _prepare(self, skills: Sequence[Skill]) -> list[Skill]:
         if not self.plain:
             return list(skills)
         return [
@@ -295,9 +346,16 @@ class PromptPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenPage:
-    """A harness of which no limit is known: everything is shown."""
+    """A harness that lists skills as elements, one like the other.
+
+    One of them stops describing where its room ends, and only names the others.
+    """
 
     limit: int | None = None
+    builtin: tuple[BuiltIn, ...] = ()
+    # What stands in an element besides name and description: tags, and a word or the path.
+    element: int = _ELEMENT_CHARS
+    with_path: bool = True
     unit: str = "characters"
     entry_limit: int | None = None
     most: int | None = None
@@ -308,14 +366,33 @@ class OpenPage:
 
     def wanted(self, skills: Sequence[Skill]) -> int:
         """Return about how much room the list takes."""
-        texts = [(skill.name, self.text(skill), skill.path) for skill in skills]
-        return sum(_ELEMENT_CHARS + len("".join(parts)) for parts in texts)
+        brought = sum(self._brought(one) for one in self.builtin)
+        return brought + sum(self._size(skill) for skill in skills)
 
     def arrange(self, skills: Sequence[Skill]) -> PageLayout:
-        """Return the page with everything on it."""
-        entries = tuple(_entry(skill, self.text(skill), None) for skill in _by_name(skills))
-        size = self.wanted(skills)
-        return PageLayout(entries=entries, wanted=size, used=size)
+        """Return the page; what is brought along stands last, and is the first to give way."""
+        order, used, bare = _by_name(skills), 0, list[str]()
+        sizes = [self._size(skill) for skill in order]
+        for name, size in (
+            *((skill.name, size) for skill, size in zip(order, sizes, strict=True)),
+            *((one.name, self._brought(one)) for one in self.builtin),
+        ):
+            if bare or (self.limit is not None and used + size > self.limit):
+                bare.append(name)
+            else:
+                used += size
+        entries = tuple(
+            _entry(skill, self.text(skill), 0 if skill.name in bare else None) for skill in order
+        )
+        used += len(", ".join(bare)) + _ONLY_NAMED if bare else 0
+        return PageLayout(entries=entries, wanted=self.wanted(skills), used=used)
+
+    def _size(self, skill: Skill) -> int:
+        place = len(skill.path) if self.with_path else 0
+        return self.element + len(skill.name) + len(self.text(skill)) + place
+
+    def _brought(self, one: BuiltIn) -> int:
+        return self.element + len(one.name) + one.chars + (_FAR if self.with_path else 0)
 
 
 def _by_name(skills: Sequence[Skill]) -> list[Skill]:

@@ -74,7 +74,9 @@ def build(skill: Skill, content: bytes, mode: SpecMode) -> Portable | str:
     decoded = frontmatter.decode(content)
     if decoded.diagnostic is not None:
         return f"{decoded.diagnostic.message}: {decoded.diagnostic.fix}"
-    front = frontmatter.read(decoded.text, mode)
+    is_skill_file = skill.path.lower().endswith("skill.md")
+    lenient = standard.is_lenient(mode, is_skill_file=is_skill_file)
+    front = frontmatter.read(decoded.text, lenient=lenient)
     if not front.readable:
         return "its frontmatter cannot be read: `prowess validate` says where."
     reader = FieldReader(front)
@@ -415,15 +417,15 @@ def _body(rules: HarnessRules, skill: Skill) -> Iterator[HarnessNote]:
     names = [name for name in argument_names(skill) if f"${name}" in skill.body]
     if names:
         detail = "named arguments are declared by a key that a strict build has not, so they stay"
-        yield _left(f"{detail} as written", [f"${name}" for name in names])
+        yield _note_left(f"{detail} as written", [f"${name}" for name in names])
     if not rules.fills_arguments:
         found = [*_ARGUMENTS.findall(skill.body), *_VALUES.findall(skill.body)]
         found += _NUMBERS.findall(skill.body) if _takes_arguments(skill, found) else []
         if found:
-            yield _left(f"{rules.title} does not fill them: they stay as written", found)
+            yield _note_left(f"{rules.title} does not fill them: they stay as written", found)
     commands = _COMMANDS.findall(skill.body)
     if commands and not rules.runs_commands:
-        yield _left(f"{rules.title} does not run them: the model sees the text", commands)
+        yield _note_left(f"{rules.title} does not run them: the model sees the text", commands)
     if _BASE in skill.body:
         detail = f"{rules.title} does not fill it: the model must know the folder by itself"
         yield HarnessNote(weight=Weight.IGNORED, subject=_BASE, detail=detail)
@@ -435,7 +437,7 @@ def _takes_arguments(skill: Skill, found: Collection[str]) -> bool:
     return says or bool(found) or skill.dialect is Dialect.CLAUDE_COMMAND
 
 
-def _left(detail: str, found: Collection[str]) -> HarnessNote:
+def _note_left(detail: str, found: Collection[str]) -> HarnessNote:
     each = list(dict.fromkeys(text.strip() for text in found))
     more = f" and {len(each) - _MOST_SHOWN} more" if len(each) > _MOST_SHOWN else ""
     return HarnessNote(

@@ -5,12 +5,12 @@ says so instead of guessing, since people decide by it what to change in their s
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Any
 
 from prowess.data import read_table, read_words
+from prowess.late import dataclass
 from prowess.skills.model import RootKind, Skill, Source, Tier
 
 _SKILL_FILE = "skill.md"
@@ -26,6 +26,8 @@ class Reader(StrEnum):
     GEMINI = "gemini"
     COPILOT = "copilot"
     VSCODE = "vscode"
+    QWEN = "qwen"
+    OPENCODE = "opencode"
     OPENCLAW = "openclaw"
     PROWESS = "prowess"
 
@@ -67,6 +69,12 @@ class HarnessRules:
     sidecar: bool = False
     # What else a person should know.
     remark: str = ""
+    # What it brings along itself, in which version that was seen, and how its list is written.
+    builtin: tuple[tuple[str, int], ...] = ()
+    seen: str = ""
+    list_limit: int | None = None
+    element: int = 97
+    with_path: bool = True
 
 
 @cache
@@ -88,6 +96,8 @@ def _make_rules(
             found[name] = frozenset().union(*listed)
     if "places" in row:
         found["places"] = tuple(row["places"])
+    pairs = (word.rpartition(":") for word in row.get("builtin", "").split())
+    found["builtin"] = tuple((name, int(chars)) for name, _, chars in pairs)
     found["hidden_by"] = frozenset(row.get("hidden_by", ()))
     return HarnessRules(reader=reader, **found)
 

@@ -1,0 +1,94 @@
+"""Names, messages, accounts and balances of people are kept out of what is learned."""
+
+from tests.rows import each_row
+from tests.unit.experience.trace_heaps import bash, tool, trace
+
+from prowess.experience.draft import write_draft
+from prowess.experience.lessons.alignment import align
+from prowess.experience.lessons.skill import write_skill
+from prowess.experience.redaction import HIDDEN, find_private, hide_accounts, hide_people
+from prowess.experience.replay.script import write_replay_script
+from prowess.transcripts.traces import Trace
+
+PEOPLE = (
+    ("Marta Nowak", "marta@firma.example", "Hi Marta, my pay talk is on Friday."),
+    ("Jonas Weber", "jonas@firma.example", "Hi Jonas, I am at the dentist."),
+    ("Aisha Khan", "aisha@firma.example", "Hi Aisha, my mother is ill."),
+)
+
+
+def note(name: str, address: str, text: str) -> Trace:
+    return trace(
+        f"Send {name} the standup notes",
+        tool("mcp__mail__find_contact", {"query": name}),
+        tool("mcp__mail__send_email", {"to": [address], "subject": "Standup", "body": text}),
+        final=f"Sent to {name} ({address}).",
+    )
+
+
+def test_a_lesson_shows_nothing_of_the_people_it_was_learned_from() -> None:
+    found = align([note(*person) for person in PEOPLE])
+    assert found is not None
+
+    skill = write_skill(found)
+
+    shown = " ".join((skill.body, skill.description, *(one.quote for one in skill.evidence)))
+    for name, address, text in PEOPLE:
+        assert not any(part in shown for part in (*name.split(), address, text))
+    assert "| `recipient` |" in skill.body
+    assert skill.name == "send-standup-notes"
+
+
+def test_a_draft_and_its_replay_show_nothing_of_them_either() -> None:
+    one = note(*PEOPLE[0])
+
+    text = write_draft(one, stem="x", generated_at="now", strict=False)
+    script = write_replay_script(one, name="x") or ""
+
+    for shown in (text, script):
+        assert "Marta" not in shown
+        assert "Nowak" not in shown
+        assert "dentist" not in shown
+
+
+@each_row(
+    ("task", "people"),
+    [
+        ("Pay my landlord Piet de Vries 950 euro", ("Piet de Vries", "Vries", "Piet")),
+        ("Transfer 60 euro to Anna", ("Anna",)),
+        ("call Stripe hooks from the worker", ()),
+        ("Send JSON to the queue", ()),
+        ("write Python tests for the parser", ()),
+        ("email Tom about the outage", ("Tom",)),
+    ],
+)
+def test_somebody_is_known_by_where_a_name_stands(task: str, people: tuple[str, ...]) -> None:
+    assert find_private(trace(task, bash("true"))) == people
+
+
+def test_the_name_of_a_program_is_nobody() -> None:
+    assert find_private(trace("Tell Slack that it is done", tool("slack_post", {"x": "1"}))) == ()
+
+
+@each_row(
+    ("text", "told"),
+    [
+        ("Your balance is now \u20ac 2,118.04.", f"Your balance is now {HIDDEN}"),
+        ("Kontostand: 300 EUR", f"Kontostand: {HIDDEN}"),
+        ("IBAN NL91 ABNA 0417 1643 00", f"IBAN {HIDDEN}"),
+        ("call +49 30 1234567 now", f"call {HIDDEN} now"),
+        ("first is bob@web.example", f"first is {HIDDEN}"),
+        ("pnpm add lodash@4.17.21", "pnpm add lodash@4.17.21"),
+        ("ssh deploy@web1.example", "ssh deploy@web1.example"),
+        ("load balancer 3 of 4", "load balancer 3 of 4"),
+        ("It has 1240 rows", "It has 1240 rows"),
+    ],
+)
+def test_accounts_and_what_people_hold_are_hidden(text: str, told: str) -> None:
+    assert hide_accounts(text) == told
+
+
+def test_what_is_nobodys_stays_as_it_is() -> None:
+    one = trace("Upgrade lodash", bash("pnpm add lodash@4.17.21"), bash("pnpm test"))
+
+    assert hide_people(one) == one
