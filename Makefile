@@ -1,4 +1,4 @@
-# Every task of the project. `make` alone prints this list; CI calls `check`, `test` and `test-slow`, and nothing else.
+# Every task of the project. `make` alone prints this list; CI calls `check`, `test`, `test-slow` and `test-outside`.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,14 +9,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # to keep bytecode, every worker would compile all tests anew, which takes longer than many of them.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -q
 
+# Slow tests mostly wait for other processes, so twice as many run at once.
+WAITING = $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
+
 # Where the gateway listens; 0 takes a free port.
 PORT ?= 18789
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-all check lint types imports generated fmt bench docs clean install
+.PHONY: help run test test-slow test-outside test-all check lint types imports generated fmt bench docs clean install
 
 help: ## Print this list.
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 $(VENV)/.run: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Prowess needs Python 3.11 or newer: make PYTHON=python3.12 run"; exit 1; }
@@ -41,7 +44,10 @@ test: $(VENV)/.dev ## Run the tests that are quick: a few minutes.
 
 test-slow: $(VENV)/.dev ## Run the rest: processes, sockets, time; the studio's need Chromium, installed when root.
 	@$(BIN)/python tools/browser.py
-	@$(PYTEST) -m slow
+	@$(PYTEST) --numprocesses=$(WAITING) -m slow
+
+test-outside: $(VENV)/.dev ## Run Claude Code, Codex, Gemini CLI and others against Prowess, with a scripted model; needs npm.
+	@$(PYTEST) --numprocesses=$(WAITING) -rs tests/outside
 
 test-all: $(VENV)/.dev ## Run every test, with coverage.
 	@$(BIN)/python tools/browser.py
@@ -75,6 +81,7 @@ bench: $(VENV)/.dev ## Measure the hot paths against baselines of the same run.
 	@$(BIN)/python -m benchmarks.speed.workshop
 	@$(BIN)/python -m benchmarks.speed.experience
 	@$(BIN)/python -m benchmarks.speed.hooks
+	@$(BIN)/python -m benchmarks.speed.cold
 	@$(BIN)/python -m benchmarks.speed.mcp
 	@$(BIN)/python -m benchmarks.speed.studio
 	@$(BIN)/python -m benchmarks.load.gateway

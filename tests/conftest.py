@@ -1,23 +1,40 @@
 """What holds for every test: which are slow, how many examples are drawn, which signals arrive."""
 
+import os
 import signal
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 _HERE = Path(__file__).parent
 # Processes, sockets, browsers: `make test` leaves these out, and what is marked slow elsewhere.
 _SLOW_FOLDERS = {"browser", "integration", "training"}
+# Other people's programs, from a registry: run by `make test-outside` and by name alone.
+_OUTSIDE = _HERE / "outside"
 
-# Machines are shared and slow, so no example has a time limit. Each run draws other examples: fewer
-# of them in each run keep the whole suite within its minutes.
+# Machines are shared and slow, so no example has a time limit.
+# The same change gets the same answer: which cases are drawn follows from the test alone. New
+# ones are looked for with `pytest --hypothesis-profile=search`; what it finds is mended.
 settings.register_profile(
-    "shared", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+    "shared",
+    deadline=None,
+    max_examples=60,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "search", deadline=None, max_examples=1_000, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("shared")
+# Hypothesis also draws numbers and words that stand in the modules at hand. Which those are depends
+# on the tests that ran before in the same process, so that a case would come and go with them.
+_NOTHING_AT_HAND = providers._local_constants  # noqa: SLF001
+providers._get_local_constants = lambda: _NOTHING_AT_HAND  # noqa: SLF001
 
 
 def pytest_configure() -> None:
@@ -42,6 +59,8 @@ def _if_ignored(
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Do not even read the slow folders where nothing slow is wanted."""
+    if collection_path == _OUTSIDE:
+        return None if any("outside" in name for name in config.args) else True
     unwanted = config.option.markexpr == "not slow" and _is_slow(collection_path)
     return True if unwanted else None
 
@@ -55,3 +74,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _is_slow(path: Path) -> bool:
     return not _SLOW_FOLDERS.isdisjoint(path.relative_to(_HERE).parts[:1])
+
+
+@pytest.fixture
+def quick_folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there is one: what a killed process wrote is kept there too."""
+    # Everybody may write there, so the folder inside has a name that nobody can guess.
+    memory = Path("/dev/shm")  # noqa: S108
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder)

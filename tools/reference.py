@@ -6,6 +6,7 @@ python tools/reference.py --check  exit 1 where a page is out of date
 
 import inspect
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,23 +19,24 @@ from prowess.cli.main import COMMANDS, app
 from prowess.gateway.calls import ClientScope, Code, Method
 from prowess.gateway.limits import EVENTS, KIB, GatewayLimits, GatewayOptions
 from prowess.gateway.methods.changes import change_methods
+from prowess.gateway.methods.proof import ProofServices, proof_methods
 from prowess.gateway.methods.proposals import proposal_methods
 from prowess.gateway.methods.services import Services
+from prowess.gateway.methods.sharing import SharingServices, sharing_methods
 from prowess.gateway.methods.skills import skill_methods
 from prowess.gateway.methods.studio import StudioServices, studio_methods
 from prowess.gateway.methods.system import system_methods
 from prowess.host.sources.harness_folders import PERSONAL, PROJECT
 from prowess.safety.hosts import read_installers
 from prowess.safety.model import Rule
-from prowess.safety.rules.levels import read_contexts
-from prowess.safety.rules.table import read_rules
+from prowess.safety.rules.table import read_contexts, read_rules
 from prowess.settings import SETTINGS
-from prowess.skills.diagnostics import read_codes
-from prowess.skills.model import Tier
+from prowess.skills.model import Tier, read_codes
 from prowess.wire.handshake import NEWEST_PROTOCOL, OLDEST_PROTOCOL
 from prowess.wire.safety import levels
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
+RATES = Path(__file__).parent.parent / "benchmarks" / "quality" / "rates.toml"
 _NOTE = (
     "<!-- Written by tools/reference.py from the code: change the code, then run `make docs`. -->"
 )
@@ -147,7 +149,10 @@ def rules_page() -> str:
         " info only tell. The profile says whose text it is: `proposal` for what an agent wrote,"
         " `package` for what a third party wrote, `bundled` for what Prowess brings along (it"
         " reports and keeps nothing out). `prowess scan explain RULE` prints the same in a"
-        " terminal."
+        " terminal.\n\nThe fourth column says on how many of"
+        f" {read_rates()['samples']:,} skills of public collections, all taken for honest, a rule"
+        " fires as critical, and on how many more as a warning"
+        " (`benchmarks/quality/scanning.py --rates`)."
     )
     lowering = [(context, level.value, why) for context, (level, why) in read_contexts().items()]
     installers = [(f"`{row.host}{row.prefix}`", row.who, row.why) for row in read_installers()]
@@ -156,8 +161,11 @@ def rules_page() -> str:
         _NOTE,
         intro,
         table(
-            ("rule", "family", "level", "what it finds"),
-            [(f"[`{row.id}`](#{row.id})", row.family, _levels(row), row.title) for row in rows()],
+            ("rule", "family", "level", "on honest skills", "what it finds"),
+            [
+                (f"[`{row.id}`](#{row.id})", row.family, _levels(row), rate_of(row), row.title)
+                for row in rows()
+            ],
         ),
         "## What lowers a finding",
         _LOWERED,
@@ -168,6 +176,18 @@ def rules_page() -> str:
         *(part for row in rows() for part in rule_parts(row)),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def read_rates() -> dict[str, Any]:
+    """Return how often the rules fire on honest skills, as it was measured last."""
+    return tomllib.loads(RATES.read_text(encoding="utf-8"))
+
+
+def rate_of(rule: Rule) -> str:
+    """Return how often a rule fires on honest skills, in words."""
+    found = read_rates()["rules"].get(rule.id, {})
+    critical, warn = found.get("critical", 0), found.get("warn", 0)
+    return f"{critical} critical, {warn} warn" if critical or warn else "never"
 
 
 def rows() -> list[Rule]:
@@ -210,9 +230,12 @@ def protocol_page() -> str:
 def methods() -> list[Method]:
     """Return the rows of the method table; none of them is called, so no service is real."""
     services, studio = create_autospec(Services), create_autospec(StudioServices)
-    makers = (system_methods, skill_methods, change_methods, proposal_methods)
+    makers = (system_methods, skill_methods, change_methods)
     plain_ones = [method for make in makers for method in make(services)]
-    return [*plain_ones, *studio_methods(services, studio)]
+    plain_ones += proposal_methods(services, lambda _agent: {})
+    shared = sharing_methods(create_autospec(SharingServices))
+    proof = proof_methods(create_autospec(Services), create_autospec(ProofServices))
+    return [*plain_ones, *studio_methods(services, studio), *shared, *proof]
 
 
 def anchor(method: Method) -> str:
@@ -401,6 +424,18 @@ _EVENTS = {
         "`skill`, `installId`, `state`: `running`, `done` or `failed`",
         "an install of any client begins or ends; `skills.installs` tells what it wrote",
     ),
+    "health": (
+        "`database` with `state`: `ok` or `lost`",
+        "a gateway of a fleet lost its database, or has it back",
+    ),
+    "skills.indexing": (
+        "`agentId`, `done`, `total`; no `total` at its end",
+        "many skills are being encoded; until then words alone are matched",
+    ),
+    "skills.routed": (
+        "`at`, `agentId`, `surface`, `decision`, `skill`, `score`",
+        "an agent's message was routed; no word of it is told",
+    ),
     "skills.proposal": (
         "`agentId`, and an event of `skills.proposals.events.list`",
         "a proposal was made, revised or decided about",
@@ -410,17 +445,21 @@ _EVENTS = {
 _ERRORS = (
     "`message` says what to do. `details.reason`, where there is one, is the code of the"
     " [exception](errors.md) behind it. A request that failed after doing something, such as an"
-    " install, has `payload` beside `error`."
+    " install, has `payload` beside `error`; of an install the reason is `install.failed`, or"
+    " `install.` and the `skipReason` of the payload."
 )
 _CODES = {
     Code.INVALID_REQUEST: "the request must be changed: an unknown method, a wrong parameter, an"
     " unknown agent, a hash that is not the current one",
     Code.NOT_CONNECTED: "`connect` comes first",
-    Code.UNAUTHORIZED: "no token, a wrong one, or a signature that does not fit; the connection"
-    " is closed",
-    Code.FORBIDDEN: "a scope is missing, and `details.missingScope` names it; over HTTP also a"
+    Code.UNAUTHORIZED: "over HTTP, no token or a wrong one. On a socket it is `INVALID_REQUEST`,"
+    " with `details.code` `AUTH_TOKEN_MISSING`, `AUTH_TOKEN_MISMATCH` or, of a signature that does"
+    " not fit, one that begins with `DEVICE_AUTH_`; the connection is closed",
+    Code.FORBIDDEN: "a scope is missing (`details.code` `MISSING_SCOPE`), and"
+    " `details.missingScope` names it; over HTTP also a"
     " host or an origin that is not served",
-    Code.PROTOCOL_MISMATCH: "no protocol in common; the connection is closed",
+    Code.PROTOCOL_MISMATCH: "no protocol in common; the connection is closed. On a socket it is"
+    " `INVALID_REQUEST` with this as `details.code`, as clients of OpenClaw expect",
     Code.PAYLOAD_TOO_LARGE: "a frame or a body is too long; the connection is closed",
     Code.RATE_LIMITED: "too much at once, or too many wrong tokens",
     Code.UNAVAILABLE: "asking differently would not help: a file, a program or the network failed",

@@ -4,7 +4,9 @@
 
 A walk is done for real in a world of its own, and every function of Prowess that is called on the
 way is noted with its module: what a reader would have to open to follow it. Loading a module is no
-call. Surfaces that keep a process (gateway, MCP, warm hook) are warm before the walk begins.
+call. Surfaces that keep a process (gateway, MCP, warm hook) are warm before the walk begins. Prompt
+and routes find what an earlier process kept: the scanner's reports, and for routes what the skills
+said and the index.
 """
 
 import argparse
@@ -12,9 +14,11 @@ import asyncio
 import io
 import json
 import os
+import shutil
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, redirect_stdout
@@ -36,7 +40,8 @@ from prowess.wiring.serve import ServeRequest, listening, open_gateway
 from prowess.wiring.warm_hook import WarmHooks
 
 _PACKAGE = str(Path(prowess.__file__).parent) + os.sep
-_MESSAGE = "write the release notes for this version"
+# It names the skill: a hook speaks up only where it is nearly certain.
+_MESSAGE = "use release-notes to write the release notes for this version"
 _CORRECTION = "ok, next time make sure to verify that the GIF has several frames"
 _TOKEN = "walks"  # noqa: S105 - of a gateway that lives for a walk
 _SKILL = """---
@@ -48,6 +53,8 @@ description: Writes release notes. Use when a version is released or notes are w
 
 Read the log since the last tag, then write one line for each change.
 """
+# As many as somebody has for whom it is worth while to keep what they said.
+_MORE_SKILLS = 24
 _CONFIG = {
     "skills": {"routing": {"encoder": "none"}},
     "plugins": {"entries": {"skill-workshop": {"enabled": True, "config": {}}}},
@@ -94,6 +101,8 @@ def _on_terminal(walk: Walk, *words: str) -> None:
 
 
 def _prompt(walk: Walk, work: Path) -> None:
+    # The walk begins with the text, so nobody has kept what it says.
+    shutil.rmtree(work.parent / "state" / "catalogs")
     with walk.on():
         _check("release-notes" in prowess.open(workspace=str(work)).skills.prompt().text)
 
@@ -111,6 +120,14 @@ def _correction(walk: Walk, work: Path) -> None:
     ]
     told.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     _on_terminal(walk, "workshop", "capture", str(told), "--workspace", str(work))
+
+
+def _visit(work: Path) -> None:
+    """Be there once, as an earlier process was."""
+    # Files that changed within the last second are not kept.
+    time.sleep(1.1)
+    with redirect_stdout(io.StringIO()):
+        terminal(["route", _MESSAGE, "--workspace", str(work)])
 
 
 def _route_terminal(walk: Walk, work: Path) -> None:
@@ -213,7 +230,10 @@ def main() -> int:
         threading.setprofile(walk.note)
         sys.setprofile(walk.note)
         with tempfile.TemporaryDirectory() as root:
-            go(walk, _furnish(Path(root)))
+            work = _furnish(Path(root))
+            if go not in (_scan, _correction):
+                _visit(work)
+            go(walk, work)
     if wants.json:
         print(json.dumps({name: walk.modules for name, walk in found.items()}, indent=2))
     else:
@@ -229,6 +249,10 @@ def _furnish(root: Path) -> Path:
     for folder in (place, state):
         folder.mkdir(parents=True)
     (place / "SKILL.md").write_text(_SKILL, encoding="utf-8")
+    for number in range(_MORE_SKILLS):
+        (work / "skills" / f"more-{number}").mkdir()
+        other = _SKILL.replace("release-notes", f"more-{number}").replace("release", "recipe")
+        (work / "skills" / f"more-{number}" / "SKILL.md").write_text(other, encoding="utf-8")
     (state / "prowess.json").write_text(json.dumps(_CONFIG), encoding="utf-8")
     os.environ |= {"HOME": str(root), "PROWESS_HOME": str(state)}
     return work

@@ -1,6 +1,9 @@
 """How long an MCP client waits, as ratios to baselines of the same run.
 
     python -m benchmarks.speed.mcp [--skills 200] [--starts 7] [--json FILE]
+    python -m benchmarks.speed.mcp --listing
+
+The second prints the processor time of the first lists at 70, 1,000 and 3,000 skills (Linux).
 
 Clients give up on servers that start slowly, so the first answer of `prowess mcp` stands beside
 what no server in Python can do without: to import the SDK. What a client asks for afterwards stands
@@ -11,6 +14,7 @@ import argparse
 import hashlib
 import json
 import math
+import os
 import statistics
 import subprocess
 import sys
@@ -19,7 +23,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.speed.core import make_world, median_ms
+from benchmarks.speed.core import make_world, median_ms, run
 
 import prowess
 from prowess.wiring.mcp import open_service
@@ -100,7 +104,6 @@ def measure_answers(
             "resources/read": median_ms(
                 lambda: catalogue.file("skill://skill-00000/SKILL.md"), _REPEAT
             ),
-            "tools/list": median_ms(desk.tools.list_tools, _REPEAT),
             "load_skill": median_ms(
                 lambda: desk.tools.call("load_skill", {"name": "skill-00000"}), _REPEAT
             ),
@@ -111,13 +114,68 @@ def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+_LISTED = (70, 1_000, 3_000)
+_TICK_MS = 1_000 / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_ms(pid: int) -> float:
+    """Return how much processor time a process has taken."""
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
+    user, system = stat.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) * _TICK_MS
+
+
+def list_ms(environ: dict[str, str], work: Path) -> list[tuple[float, int]]:
+    """Return what the first `tools/list` and `resources/list` of a process took, and gave."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "prowess", "mcp", "--workspace", str(work)],
+        env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        told, heard = process.stdin, process.stdout
+        if told is None or heard is None:
+            raise RuntimeError("the process has no pipes")
+
+        def ask(body: dict[str, object]) -> tuple[float, int]:
+            before = cpu_ms(process.pid)
+            told.write(json.dumps(body).encode() + b"\n")
+            told.flush()
+            while (answer := json.loads(heard.readline())).get("id") != body["id"]:
+                continue
+            rows = [one for one in answer["result"].values() if isinstance(one, list)]
+            return cpu_ms(process.pid) - before, sum(map(len, rows))
+
+        ask(_FIRST)
+        told.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+        methods = enumerate(("tools/list", "resources/list"), 2)
+        took = [ask({"jsonrpc": "2.0", "id": at, "method": name}) for at, name in methods]
+        process.kill()
+    return took
+
+
+def measure_lists() -> None:
+    """Print what the first lists cost, nothing scanned, and all scanned."""
+    for count in _LISTED:
+        with tempfile.TemporaryDirectory() as folder:
+            environ, work, _ = make_world(Path(folder), count)
+            fresh = list_ms(environ, work)
+            for _ in range(2):
+                run(environ, work, "-m", "prowess", "list")
+            known = list_ms(environ, work)
+        shown = "   ".join(f"{took:4.0f} ms ({given} rows)" for took, given in (*fresh, *known))
+        print(f"{count:>6} skills: tools, resources; again when scanned: {shown}")
+
+
 def main() -> None:
     """Measure, and print each number beside its baseline."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--skills", type=int, default=200)
     parser.add_argument("--starts", type=int, default=7)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--listing", action="store_true")
     asked = parser.parse_args()
+    if asked.listing:
+        measure_lists()
+        return
     with tempfile.TemporaryDirectory() as folder:
         environ, work, paths = make_world(Path(folder), asked.skills)
         groups = [

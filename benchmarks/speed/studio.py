@@ -1,7 +1,7 @@
 """How soon the studio is there, and how much it weighs: `python -m benchmarks.speed.studio`.
 
-A real Chromium opens the page of a gateway with 200 skills, each time as if for the first time. The
-baseline is a page of plain text from the same gateway in the same browser.
+A real Chromium opens the page of gateways with 65, 1,000 and 5,000 skills, each time as if for the
+first time; the smallest is what the others are compared with.
 """
 
 import argparse
@@ -9,17 +9,21 @@ import gzip
 import statistics
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 from playwright.sync_api import Browser, Page
-from tests.browser.browsing import browsing, chromium
-from tests.browser.studio_world import Choice, studio
+from tests.browser.browsing import browsing, busy_ms, chromium
+from tests.browser.studio_world import Choice, StudioWorld, studio
 
 import prowess
+from prowess.gateway.calls import Client, Json, RpcCall
+from prowess.gateway.frames import encode_ascii
+from prowess.gateway.methods.params import RowsParams
+from prowess.gateway.methods.skills import skill_methods
 
 FILES = Path(prowess.__file__).parent / "studio"
-_PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
-_SENT = """['resource', 'navigation'].flatMap((kind) => performance.getEntriesByType(kind))
-  .reduce((sum, one) => sum + one.transferSize, 0)"""
+# The skills that are in every such world.
+BESIDE = 20
 
 
 def _opened(browser: Browser, address: str, ready: str) -> Page:
@@ -27,18 +31,6 @@ def _opened(browser: Browser, address: str, ready: str) -> Page:
     page.goto(address)
     page.wait_for_selector(ready)
     return page
-
-
-def _times(browser: Browser, address: str, ready: str, rounds: int) -> tuple[list[float], float]:
-    """Return when something could be seen, each time, and how many bytes came."""
-    seen: list[float] = []
-    sent = 0.0
-    for _ in range(rounds):
-        page = _opened(browser, address, ready)
-        seen.append(float(page.evaluate(_PAINT)))
-        sent = float(page.evaluate(_SENT))
-        page.context.close()
-    return seen, sent
 
 
 def _until_rows(browser: Browser, address: str, rounds: int) -> list[float]:
@@ -59,29 +51,59 @@ def _weight() -> None:
     print(f"weight             {len(files)} files, {sizes}")
 
 
+def _toggle_ms(browser: Browser, address: str) -> float:
+    """Return how long the main thread works from a switch to its message."""
+    page = _opened(browser, f"{address}/skills", "[data-skill]")
+    line = page.context.new_cdp_session(page)
+    line.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.wait_for_function("document.querySelector('[role=switch]:enabled')")
+    before = busy_ms(line)
+    page.get_by_role("switch").nth(2).click()
+    page.wait_for_selector(".toast")
+    took = busy_ms(line) - before
+    page.context.close()
+    return took
+
+
+def _measure(browser: Browser, skills: int, rounds: int) -> tuple[float, float, int]:
+    """Return when the first row stands there, what a switch takes, and the bytes of all rows."""
+    with (
+        TemporaryDirectory(prefix="studio-") as folder,
+        studio(Path(folder), Choice(skills=skills)) as world,
+    ):
+        rows = statistics.median(_until_rows(browser, f"{world.address}/skills", rounds))
+        switch = statistics.median(_toggle_ms(browser, world.address) for _ in range(3))
+        sent = len(encode_ascii(_rows(world)))
+    return rows, switch, sent
+
+
+def _rows(world: StudioWorld) -> Json:
+    method = next(one for one in skill_methods(world.gateway.services) if one.name == "skills.rows")
+    call = RpcCall(method=method.name, params=RowsParams(), client=Client(id="benchmark"))
+    return cast("Json", method.answer(call))
+
+
 def main() -> None:
     """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--skills", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--skills", type=int, nargs="*", default=[45, 980, 4_980])
+    parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
     _weight()
     if chromium() is None:
         print("no Chromium here: only the weight was measured")
         return
-    with (
-        TemporaryDirectory(prefix="studio-") as folder,
-        studio(Path(folder), Choice(skills=asked.skills)) as world,
-        browsing() as browser,
-    ):
-        plain, _ = _times(browser, f"{world.address}/health", "body", asked.rounds)
-        seen, sent = _times(browser, world.address, "[data-skill]", asked.rounds)
-        rows = _until_rows(browser, world.address, asked.rounds)
-    base = statistics.median(plain)
-    print(f"sent for one view  {sent / 1024:.0f} KiB")
-    for name, times in (("plain text", plain), ("first paint", seen), ("first skill", rows)):
-        middle = statistics.median(times)
-        print(f"{name:<18} {middle:7.0f} ms  {middle / base:5.1f}x  worst {max(times):.0f} ms")
+    first: tuple[float, float, int] | None = None
+    with browsing() as browser:
+        for skills in asked.skills:
+            found = _measure(browser, skills, asked.rounds)
+            first = first or found
+            row, switch, sent = found
+            ratio = f"{row / first[0]:.1f}x and {switch / first[1]:.1f}x the first"
+            print(
+                f"{skills + BESIDE:>5} skills: first row {row:.0f} ms, a switch {switch:.0f} ms of"
+                f" the main thread, where all stand {sent / 1024:.0f} KiB; {ratio}"
+            )
 
 
 if __name__ == "__main__":

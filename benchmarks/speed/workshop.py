@@ -20,7 +20,8 @@ from pathlib import Path
 from benchmarks.speed.core import median_ms
 
 import prowess
-from prowess.host.store.proposals import SqliteProposals
+from prowess.host.store.database import open_file
+from prowess.host.store.proposals import StoredProposals
 from prowess.runtime.workshop.service import TurnSeen
 from prowess.wiring import Runtime
 from prowess.workshop.edit import Create
@@ -60,7 +61,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 def measure_growth(folder: Path, count: int) -> dict[str, float]:
     """Compare what one more proposal costs among many with what it costs among a few."""
-    store = SqliteProposals(str(folder / "growth.db"))
+    store = StoredProposals(open_file(str(folder / "growth.db")))
     took = [_timed(partial(store.add, make(number), _CAPS)) for number in range(count)]
     known, few = make(count // 2), {State.PENDING: count}
     extra = iter(range(count, count + 10_000))
@@ -81,7 +82,7 @@ def measure_growth(folder: Path, count: int) -> dict[str, float]:
 
 def measure_lists(folder: Path, count: int) -> dict[str, float]:
     """Compare a list of many with a list of a few, for each row."""
-    few, many = (SqliteProposals(str(folder / f"list{size}.db")) for size in (20, count))
+    few, many = (StoredProposals(open_file(str(folder / f"list{size}.db"))) for size in (20, count))
     for store, size in ((few, 20), (many, count)):
         for number in range(size):
             store.add(make(number), _CAPS)

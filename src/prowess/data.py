@@ -4,11 +4,14 @@ A list of words is one long string with blanks between them: that is short to re
 parser written in Python takes it as fast as a file can be read.
 """
 
+import hashlib
 import os
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_CODE = (".py", ".toml", ".txt")
 
 
 @cache
@@ -30,6 +33,26 @@ def read_text(name: str) -> str:
     """Return a text file of the package, such as a part of a script."""
     with open(os.path.join(_PACKAGE, *name.split("/")), encoding="utf-8") as file:
         return file.read()
+
+
+@cache
+def hash_code(*places: str) -> str:
+    """Return what tells the code and tables in some places of the package from any others."""
+    found = hashlib.sha256()
+    for path in sorted(path for place in places for path in _list_code(place)):
+        with open(path, "rb") as file:
+            content = file.read()
+        found.update(f"{os.path.relpath(path, _PACKAGE)}\0{len(content)}\0".encode())
+        found.update(content)
+    return found.hexdigest()
+
+
+def _list_code(place: str) -> Iterator[str]:
+    top = os.path.join(_PACKAGE, *place.split("/"))
+    if place.endswith(_CODE):
+        yield top
+    for base, _folders, names in os.walk(top):
+        yield from (os.path.join(base, name) for name in names if name.endswith(_CODE))
 
 
 @cache

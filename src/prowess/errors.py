@@ -13,9 +13,11 @@ An exception is for the caller who must act, so each says what to do next and ca
     ├── PathError                    a path given by the user cannot be used
     │   └── ContainmentError         a path leaves the folder it must stay in
     ├── ArchiveError                 an archive breaks a rule, so nothing of it was taken
-    ├── StoreError                   the embedded store cannot be opened or used
+    ├── StoreError                   the store, a file or a database, cannot be opened or used
+    │   └── DatabaseLostError        the database of a fleet cannot be reached at the moment
     ├── EncoderError                 the routing encoder cannot be loaded or does not answer
     ├── SuiteError                   an evaluation suite cannot be read
+    ├── ProofError                   a skill cannot be put to the proof
     ├── ModelError                   the user's own language model does not answer
     ├── StaleChangeError             a change was made or reviewed against something else
     ├── QuarantinedError             a change would leave a skill that the scanner refuses
@@ -25,6 +27,14 @@ An exception is for the caller who must act, so each says what to do next and ca
     ├── InstallArgumentError         an install entry is not safe to put on a command line
     ├── DownloadError                a download is refused, or fails
     ├── SecretError                  a secret reference leads to no secret
+    ├── SharingError                 a skill cannot be added, updated or published
+    │   ├── LockError                the lock of skills cannot be read, or is not one of ours
+    │   ├── SourceError              a source gives no skill, or not the one that was promised
+    │   ├── PolicyError              a policy refuses a skill, or cannot be read
+    │   └── HubError                 a hub does not take or give what is asked of it
+    │       ├── HubDeniedError       the token is missing, wrong, or has no right to it
+    │       ├── HubNotFoundError     there is no such skill, version or namespace
+    │       └── HubConflictError     it is there already, and is another one
     ├── ProposalError                a proposal cannot be made, changed or applied
     │   ├── WorkshopDisabledError    the workshop is switched off
     │   ├── ProposalInputError       what was asked for is incomplete or cannot be done
@@ -40,14 +50,27 @@ An exception is for the caller who must act, so each says what to do next and ca
     └── WatchUnavailableError        the system cannot watch these folders
 """
 
+import errno
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+
+from prowess.late import compile_late
 
 
 class ProwessError(Exception):
     """The root of all exceptions that Prowess raises on purpose."""
 
     code = "prowess"
+
+    def __str__(self) -> str:
+        """Return the message on one line, without what moves a cursor or turns text around."""
+        # It may quote a skill, a tool or a server, and goes to terminals, logs and clients.
+        return _UNSAFE.sub(" ", super().__str__())
+
+
+_UNSAFE = compile_late(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]+"
+)
 
 
 class ConfigError(ProwessError):
@@ -153,13 +176,19 @@ class ArchiveError(ProwessError):
 
 
 class StoreError(ProwessError):
-    """The embedded store cannot be opened or used."""
+    """The store, a file or a database, cannot be opened or used."""
 
     code = "store"
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
         self.path, self.problem = path, problem
+
+
+class DatabaseLostError(StoreError):
+    """The database of a fleet cannot be reached at the moment: reads may go on, writes cannot."""
+
+    code = "store.lost"
 
 
 class EncoderError(ProwessError):
@@ -180,6 +209,12 @@ class SuiteError(ProwessError):
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
         self.path, self.problem = path, problem
+
+
+class ProofError(ProwessError):
+    """A skill cannot be put to the proof: no agent, no task that can be graded, no money for it."""
+
+    code = "proof"
 
 
 class ModelError(ProwessError):
@@ -280,6 +315,63 @@ class SecretError(ProwessError):
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f"{name}: {problem}")
         self.name, self.problem = name, problem
+
+
+class SharingError(ProwessError):
+    """A skill cannot be added, updated, removed or published."""
+
+    code = "sharing"
+
+    def __init__(self, subject: str, problem: str) -> None:
+        super().__init__(f"{subject}: {problem}")
+        self.subject, self.problem = subject, problem
+
+
+class LockError(SharingError):
+    """The lock cannot be read, or says what no lock of this version says."""
+
+    code = "sharing.lock"
+
+
+class SourceError(SharingError):
+    """A source cannot be reached, holds no such skill, or is not what it says it is."""
+
+    code = "sharing.source"
+
+
+class PolicyError(SharingError):
+    """A policy refuses a skill, or cannot be read where that closes the gate."""
+
+    code = "sharing.policy"
+
+
+class HubError(SharingError):
+    """A hub does not take or give what is asked of it."""
+
+    code = "hub"
+
+
+class HubDeniedError(HubError):
+    """Nobody said who asks, or whoever it is has no right to it."""
+
+    code = "hub.denied"
+
+    def __init__(self, subject: str, problem: str, *, is_unknown: bool = False) -> None:
+        super().__init__(subject, problem)
+        # Whether another token could help: nobody is known by this one.
+        self.is_unknown = is_unknown
+
+
+class HubNotFoundError(HubError):
+    """There is no such skill, version or namespace, or none that may be seen."""
+
+    code = "hub.not_found"
+
+
+class HubConflictError(HubError):
+    """It is there already, and is another one: versions never change."""
+
+    code = "hub.conflict"
 
 
 class ProposalError(ProwessError):
@@ -413,3 +505,12 @@ def contain(tell: Callable[[Exception], object]) -> Iterator[None]:
     # Nobody can list ahead what it may be.
     except Exception as error:  # noqa: BLE001
         tell(error)
+
+
+def explain_failure(error: OSError, place: str = "") -> str:
+    """Return what the system says about a failure at a place, in words and never in none."""
+    said = error.strerror or str(error) or type(error).__name__
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        disk = f"disk of {place}" if place else "disk that holds it"
+        return f"{said}: make room on the {disk}, then try again"
+    return said

@@ -5,6 +5,7 @@ assert [row.skill.name for row in skills.status().skills] == ["deploy"]
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from zlib import crc32
 
@@ -24,18 +25,6 @@ from prowess.skills.model import (
     Source,
     Tier,
     Triggers,
-)
-from prowess.workshop.proposal import (
-    ITSELF,
-    NOBODY,
-    Begun,
-    By,
-    EventKind,
-    Proposal,
-    ProposalEvent,
-    State,
-    Subject,
-    admission,
 )
 
 
@@ -162,109 +151,6 @@ class MemoryStore:
 
 
 @dataclass(slots=True)
-class MemoryProposals:
-    """Proposals that are forgotten with the process, under the rules of the real store."""
-
-    kept: dict[str, Proposal] = field(default_factory=dict)
-    log: list[ProposalEvent] = field(default_factory=list)
-    begun: list[Begun] = field(default_factory=list)
-
-    def add(self, proposal: Proposal, caps: Mapping[State, int]) -> Proposal:
-        """Keep a new proposal, or return the one that is the same; the oldest above a cap go."""
-        own = [one for one in self.kept.values() if one.workspace == proposal.workspace]
-        verdict = admission(proposal, own, caps)
-        if verdict.existing:
-            return self.kept[verdict.existing]
-        self.kept[proposal.id] = proposal
-        self._note(proposal, EventKind.CREATED, by=By(actor=proposal.source.actor))
-        if proposal.state is State.QUARANTINED:
-            self._note(proposal, EventKind.QUARANTINED, by=ITSELF)
-        for gone in map(self.kept.pop, verdict.dropped):
-            self._note(gone, EventKind.PRUNED, f"was {gone.state.value}", ITSELF)
-        return proposal
-
-    def change(
-        self, was: Proposal, now: Proposal, kind: EventKind, note: str = "", by: By = NOBODY
-    ) -> bool:
-        """Replace `was` by `now` and log it; False where it is no longer what it was."""
-        known = self.kept.get(was.id)
-        if known is None or (known.state, known.revision) != (was.state, was.revision):
-            return False
-        self.kept[was.id] = now
-        self._note(now, kind, note, by)
-        if kind in {EventKind.APPLIED, EventKind.ROLLED_BACK}:
-            self.begun = [one for one in self.begun if one.proposal_id != now.id]
-        return True
-
-    def begin(self, begun: Begun) -> None:
-        """Note that the files of a skill are about to be written."""
-        self.begun.append(begun)
-
-    def unfinished(self, workspace: str) -> tuple[Begun, ...]:
-        """Return the writes that began and did not come to an end, oldest first."""
-        return tuple(one for one in self.begun if one.workspace == workspace)
-
-    def abandon(self, begun: Begun, at: float, note: str) -> None:
-        """Forget a write that did not last, and log that it was interrupted."""
-        self.begun = [one for one in self.begun if one.proposal_id != begun.proposal_id]
-        self._note(replace(begun, at=at), EventKind.INTERRUPTED, note, ITSELF)
-
-    def get(self, workspace: str, proposal_id: str) -> Proposal | None:
-        """Return one proposal of a workspace."""
-        found = self.kept.get(proposal_id)
-        return found if found and found.workspace == workspace else None
-
-    def listed(self, workspace: str, state: State | None = None) -> tuple[Proposal, ...]:
-        """Return the proposals of a workspace, newest first."""
-        found = [one for one in self.kept.values() if one.workspace == workspace]
-        found.sort(key=lambda one: -one.created_at)
-        return tuple(one for one in found if state in {None, one.state})
-
-    def counts(self, workspace: str) -> Mapping[State, int]:
-        """Return how many proposals there are in each state that has any."""
-        states = [one.state for one in self.listed(workspace)]
-        return {state: states.count(state) for state in states}
-
-    def applied(self, workspace: str, skill: str) -> tuple[Proposal, ...]:
-        """Return what was applied to a skill and still is, the last one first."""
-        order = {one.proposal_id: one.sequence for one in self.log if one.kind == "applied"}
-        found = [one for one in self.listed(workspace, State.APPLIED) if one.skill == skill]
-        return tuple(sorted(found, key=lambda one: -order.get(one.id, 0)))
-
-    def events(
-        self, workspace: str, after: int = 0, most: int = 200, about: Subject | None = None
-    ) -> tuple[ProposalEvent, ...]:
-        """Return what happened after event number `after`, oldest first."""
-        about = about or Subject()
-        found = [
-            one
-            for one in self.log
-            if one.workspace == workspace
-            and one.sequence > after
-            and about.proposal_id in {"", one.proposal_id}
-            and about.skill in {"", one.skill}
-        ]
-        return tuple(found[:most])
-
-    def _note(
-        self, about: Proposal | Begun, kind: EventKind, note: str = "", by: By = NOBODY
-    ) -> None:
-        self.log.append(
-            ProposalEvent(
-                sequence=len(self.log) + 1,
-                workspace=about.workspace,
-                proposal_id=about.proposal_id if isinstance(about, Begun) else about.id,
-                skill=about.skill,
-                kind=kind,
-                revision=about.revision,
-                at=about.at if isinstance(about, Begun) else about.updated_at,
-                note=note,
-                by=by,
-            )
-        )
-
-
-@dataclass(slots=True)
 class HashingEncoder:
     """An encoder that knows words and no meanings: texts are near where they share words."""
 
@@ -298,6 +184,10 @@ class MemoryVectors:
     def load(self, encoder_id: str, keys: Sequence[str]) -> Mapping[str, Vectors]:
         """Return what is known of `keys`."""
         return {key: self.kept[encoder_id, key] for key in keys if (encoder_id, key) in self.kept}
+
+    def alone(self, _encoder_id: str) -> AbstractContextManager[None]:
+        """Let anybody encode: nobody else has these."""
+        return nullcontext()
 
     def save(self, encoder_id: str, vectors: Mapping[str, Vectors]) -> None:
         """Keep `vectors`."""

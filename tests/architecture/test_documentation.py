@@ -9,7 +9,7 @@ from tools import reference
 from prowess import errors
 from prowess.cli.main import COMMANDS
 from prowess.settings import SETTINGS
-from prowess.skills.diagnostics import read_codes
+from prowess.skills.model import read_codes
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -30,7 +30,7 @@ RULES = (
     ("quarantined is never applied", "apply", "except QuarantinedError"),
     ("the seven phrase families", "correction", "def states_a_rule"),
     ("nearly the same skill twice", "similar", "nearly"),
-    ("the hook's 2,000 characters", "answer", "= 2_000"),
+    ("the hook's 600 characters", "answer", "LONGEST_AT_START = 600"),
     ("line breaks of a pasted key", "key", r'.replace("\r", "")'),
     ("variables that a skill may not set", "environment", "may not set"),
     ("secrets in config that is shown", "redact", "REDACTED ="),

@@ -3,9 +3,11 @@
 import re
 from pathlib import Path
 
+from click import Context, Group
 from tests.rows import each_row
 
 import prowess
+from prowess.cli.terminal import app as commands
 
 STUDIO = Path(prowess.__file__).parent / "studio"
 MODULES = sorted(STUDIO.rglob("*.js"))
@@ -56,3 +58,18 @@ def test_parts_import_no_view_and_every_import_is_there(path: Path) -> None:
     assert all(target.is_file() for target in targets)
     if path.parent.name == "parts":
         assert [target for target in targets if target.parent.name == "views"] == []
+
+
+_COMMANDS = re.compile(r"prowess ([a-z][a-z-]*)((?: [a-z][a-z-]*)?)((?: --[a-z-]+)*)")
+
+
+def test_every_command_that_the_page_names_exists() -> None:
+    for path in MODULES:
+        for name, second, flags in _COMMANDS.findall(path.read_text(encoding="utf-8")):
+            found = commands.get_command(Context(commands), name)
+            assert found is not None, f"{path.name}: prowess {name}"
+            if isinstance(found, Group) and second:
+                found = found.get_command(Context(found), second.strip())
+                assert found is not None, f"{path.name}: prowess {name}{second}"
+            known = {one for option in found.params for one in option.opts} | {"--help"}
+            assert set(flags.split()) <= known, f"{path.name}: prowess {name}{second}{flags}"

@@ -97,8 +97,8 @@ READING: tuple[Requirement, ...] = (
                 "Virtual environments are skipped, also by their marker file."
             ),
             "discovery:skips-caches": "Caches are skipped.",
-            "limits:candidates": "300 candidates of a root are looked at by default.",
-            "limits:per-source": "200 skills of a source are loaded by default.",
+            "limits:candidates": "A limit of candidates of a root is kept, and said.",
+            "limits:per-source": "A limit of skills of a source is kept, and said.",
             "limits:file-bytes": "A file of 256,000 bytes loads by default, a larger one does not.",
             "limits:configurable": "Every limit can be set under skills.limits.",
             "limits:truncation-reported": "A truncated scan is a diagnostic.",

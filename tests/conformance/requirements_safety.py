@@ -25,6 +25,14 @@ SAFETY: tuple[Requirement, ...] = (
         },
     ),
     *required(
+        "spec safety/Scanner",
+        {
+            "safety:one-verdict": "What the scanner blocks is ready on no surface, and named so.",
+            "safety:accept-at-once": "An acceptance, and its end, counts on every surface at once.",
+            "safety:scanned-once": "A content is scanned once, for every process and surface.",
+        },
+    ),
+    *required(
         "spec safety/Bars",
         {
             "safety:evasions": "At least 97 of 100 evasions are critical.",

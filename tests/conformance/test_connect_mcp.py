@@ -19,7 +19,7 @@ from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged, S
 from .connect_bench import GIF_DESCRIPTION, TAX, TAX_DESCRIPTION, learning, two_skills, words_only
 from .gateway_bench import WAIT_S, Gateway, crowd, serving
 from .mcp_bench import DIRECTORY, EXTENSION, INVALID, Talk, by_path, over_http, over_stdio
-from .world import NO_SUCH_BIN, TIMEOUT_S, Json, World, command, requires
+from .world import NO_SUCH_BIN, TIMEOUT_S, Json, World, command, odd_names, requires
 
 pytestmark = pytest.mark.slow
 
@@ -72,11 +72,20 @@ def _fill(world: World) -> None:
         world.skill(f"crowd-{number:03}", description="One of a crowd.")
 
 
+SCANNED = {"pdf-forms", "gif-maker", "for-models", "rich", "many-511"}
+
+
 @pytest.fixture(scope="module")
 def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
     world = World(tmp_path_factory.mktemp("mcp"))
     _fill(world)
     with over_stdio(world) as client:
+        # Of a crowd that was never scanned, skills are listed as their scans end.
+        until = time.monotonic() + 120
+        while time.monotonic() < until and not (
+            client.skills().keys() >= SCANNED and "for-people" in client.prompts()
+        ):
+            time.sleep(0.2)
         yield client
 
 
@@ -101,7 +110,7 @@ def test_each_skill_is_listed_with_its_whole_manifest(talk: Talk, skills: dict[s
     assert page["resultType"] == "complete"
     assert isinstance(page["ttlMs"], int)
     assert page["cacheScope"] in {"public", "private"}
-    assert set(skills) >= {"pdf-forms", "gif-maker", "for-models", "rich", "many-511"}
+    assert set(skills) >= SCANNED
     for name, entry in skills.items():
         assert set(entry) >= {"uri", "frontmatter", "resources"}, name
         assert entry["uri"].endswith(f"/{name}/SKILL.md"), name
@@ -489,6 +498,21 @@ def test_clients_that_asked_for_nothing_yet_are_told_of_new_skills(world: World)
         told = talk.portal.call(_first_event, talk, change, ResourcesListChanged)
 
     assert told
+
+
+@pytest.mark.requirement("connect:mcp-changes")
+def test_names_that_are_no_text_end_no_server_before_or_after_its_start(world: World) -> None:
+    world.config(words_only())
+    two_skills(world)
+    odd_names(world.skills, world.skills / "pdf-forms")
+    change = world.skills / "newcomer" / "SKILL.md"
+
+    with over_stdio(world) as talk:
+        assert "pdf-forms" in talk.skills()
+        (world.skills / "later\udce9").mkdir()
+        told = talk.portal.call(_first_event, talk, change, ResourcesListChanged)
+        assert told
+        assert "newcomer" in talk.skills()
 
 
 @pytest.mark.requirement("connect:mcp-changes")

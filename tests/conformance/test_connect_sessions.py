@@ -64,7 +64,7 @@ def test_a_skill_that_was_listed_and_not_used_and_then_corrected_was_missed(home
     reasons = " ".join(found["reasons"])
     assert "listed" in reasons
     assert re.search(r"[01]\.\d\d", reasons), "how sure the router was"
-    assert "correct" in reasons
+    assert "the next message " in reasons
     row = numbers(home)["pdf-forms"]
     assert (row["used"], row["missed"]) == (0, 1)
     assert row["listed"] >= 1

@@ -13,7 +13,7 @@ import yaml
 
 from .connect_bench import words_only
 from .workshop_bench import UNSAFE, files_below
-from .world import Json, World
+from .world import REPORTS, Json, World
 
 STANDARD = {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
 FOR = ("claude", "codex", "cursor", "gemini", "copilot", "openclaw", "standard")
@@ -156,7 +156,8 @@ def test_without_a_place_only_the_report_is_given(home: World) -> None:
 
     assert shown.code == 0
     assert "hooks" in shown.out
-    assert set(files_below(home.root)) == set(before)
+    made = set(files_below(home.root)) - set(before)
+    assert {name for name in made if not Path(name).name.startswith(REPORTS)} == set()
 
 
 @pytest.mark.requirement("connect:export-files")
@@ -311,11 +312,12 @@ def test_a_variable_sets_the_budget_of_claude_code(home: World) -> None:
 
 
 @pytest.mark.requirement("connect:budget-limits")
-def test_codex_has_eight_thousand_characters_or_a_fiftieth_of_its_window(home: World) -> None:
+def test_codex_has_a_fiftieth_of_its_window(home: World) -> None:
     plain = budget(home, "codex")
     wide = budget(home, "codex", "--window", "300000")
 
-    assert (plain["limit"], plain["unit"], plain["entryLimit"]) == (8_000, "characters", 1024)
+    # Seen in its requests: of a model that it does not know, it takes the window to be 272,000.
+    assert (plain["limit"], plain["unit"], plain["entryLimit"]) == (5_440, "tokens", 1024)
     assert (wide["limit"], wide["unit"]) in [(6_000, "tokens"), (24_000, "characters")]
 
 
@@ -326,7 +328,7 @@ def test_one_entry_is_cut_at_its_own_limit(home: World) -> None:
         home.skill("middle", root=root, description="m" * 1025)
         home.skill("split", root=root, description="d" * 1000, when_to_use="w" * 1000)
 
-    anthropic = fates(budget(home, "claude-code"))
+    anthropic = fates(budget(home, "claude-code", "--window", "400000"))
     openai = fates(budget(home, "codex"))
 
     assert anthropic["short"] == ("shown", 1024)
@@ -342,13 +344,13 @@ def test_what_does_not_fit_claude_code_loses_whole_descriptions(home: World) -> 
     for number in range(10):
         home.skill(f"s{number}", root=claude(home), description="d" * 1500)
 
-    report = budget(home, "claude-code")
+    report = budget(home, "claude-code", "--window", "355000")
 
-    # Five times 1,500 is 7,500; a sixth would be more than 8,000.
+    # Its own skills take 6,200, and five times 1,500 is 7,500; a sixth would be more than 14,200.
     kinds = [fate for fate, _ in fates(report).values()]
     assert kinds.count("shown") == 5
     assert report["wanted"] >= 15_000
-    assert report["used"] <= 8_000
+    assert report["used"] <= 14_200
     assert sum(item["shownChars"] for item in report["entries"]) == 7_500
     assert home.run("budget", "--harness", "claude-code").calm().code == 1
 
@@ -358,28 +360,28 @@ def test_what_does_not_fit_codex_is_shortened_alike(home: World) -> None:
     for number in range(10):
         home.skill(f"s{number}", root=home.project, description="d" * 1000)
 
-    report = budget(home, "codex")
+    report = budget(home, "codex", "--window", "100000")
 
     shown = [item["shownChars"] for item in report["entries"]]
-    assert report["used"] <= 8_000
+    assert report["used"] <= 2_000
     assert max(shown) - min(shown) <= 8
     assert all(0 < count < 800 for count in shown)
     assert {fate for fate, _ in fates(report).values()} == {"cut"}
 
 
 @pytest.mark.requirement("connect:budget-fix")
-@pytest.mark.parametrize("harness", ["claude-code", "codex"])
-def test_the_cheapest_fix_is_enough_and_no_more(home: World, harness: str) -> None:
+@pytest.mark.parametrize(("harness", "window"), [("claude-code", "355000"), ("codex", "120000")])
+def test_the_cheapest_fix_is_enough_and_no_more(home: World, harness: str, window: str) -> None:
     root = claude(home) if harness == "claude-code" else home.project
     sizes = {f"s{number}": 300 + 90 * number for number in range(14)}
     for name, size in sizes.items():
         home.skill(name, root=root, description="d" * size)
-    before = budget(home, harness)
+    before = budget(home, harness, "--window", window)
 
     for change in before["fix"]["shorten"]:
         assert change["chars"] - change["by"] == change["to"]
         home.skill(change["name"], root=root, description="d" * change["to"])
-    after = budget(home, harness)
+    after = budget(home, harness, "--window", window)
 
     taken = sum(change["by"] for change in before["fix"]["shorten"])
     assert before["fix"]["enough"] is True
@@ -388,7 +390,9 @@ def test_the_cheapest_fix_is_enough_and_no_more(home: World, harness: str) -> No
     assert after["fix"] is None
     assert after["wanted"] <= after["limit"]
     needed = sum(max(0, size - before["entryLimit"]) for size in sizes.values())
-    assert taken <= needed + before["wanted"] - before["limit"] + len(sizes)
+    letters = 4 if before["unit"] == "tokens" else 1
+    over = letters * (before["wanted"] - before["limit"])
+    assert taken <= needed + over + letters * len(sizes)
 
 
 @pytest.mark.requirement("connect:budget")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .world import NO_SUCH_BIN, World
+from .world import NO_SUCH_BIN, World, odd_names
 
 
 @pytest.mark.requirement("discovery:depth-six")
@@ -19,7 +19,7 @@ def test_near_folders_are_looked_at_before_deep_ones(world: World) -> None:
     for folder in ("a/deep-one", "a/deep-two", "b", "c"):
         world.skill(folder)
 
-    assert world.own() == {"b", "c"}
+    assert world.own() == {"b", "c", "deep-one"}
     assert world.codes() == {"candidates-truncated"}
 
 
@@ -54,19 +54,56 @@ def test_broken_candidates_do_not_use_up_the_limit_per_source(world: World) -> N
 
 
 @pytest.mark.requirement("limits:per-source", "limits:candidates", "limits:configurable")
-def test_the_defaults_are_two_hundred_skills_of_three_hundred_candidates(world: World) -> None:
-    for number in range(305):
+def test_a_large_collection_is_loaded_as_a_whole_unless_a_limit_says_otherwise(
+    world: World,
+) -> None:
+    for number in range(400):
         world.skill(f"s{number:03}")
 
     by_default, found = world.own(), world.codes()
-    world.settings(limits={"maxSkillsLoadedPerSource": 1000})
-    more = world.own()
-    world.settings(limits={"maxSkillsLoadedPerSource": 1000, "maxCandidatesPerRoot": 1000})
+    world.settings(limits={"maxSkillsLoadedPerSource": 100, "maxCandidatesPerRoot": 300})
 
-    assert (len(by_default), found) == (200, {"candidates-truncated", "skills-truncated"})
-    assert len(more) == 300
-    assert len(world.own()) == 305
-    assert world.codes() == set()
+    assert (len(by_default), found) == (400, set())
+    assert len(world.own()) == 100
+    assert world.codes() == {"candidates-truncated", "skills-truncated"}
+
+
+@pytest.mark.requirement("limits:candidates")
+def test_a_folder_that_only_holds_skills_uses_up_nothing_of_the_limit(world: World) -> None:
+    world.settings(limits={"maxCandidatesPerRoot": 3, "maxSkillsLoadedPerSource": 3})
+    for name in ("group/inner/s1", "group/inner/s2", "group/s3"):
+        world.skill(name)
+
+    assert world.own() == {"s1", "s2", "s3"}
+    assert world.codes(str(world.skills)) == set()
+
+
+@pytest.mark.requirement("limits:truncation-reported")
+@pytest.mark.parametrize("limit", ["maxCandidatesPerRoot", "maxSkillsLoadedPerSource"])
+def test_what_a_limit_cut_is_said_where_people_look(world: World, limit: str) -> None:
+    world.settings(limits={limit: 20})
+    # Many small problems must not push it out of sight.
+    for number in range(40):
+        world.front(f"s{number:02}", f"name: s{number:02}\ndescription: Use when: asked")
+
+    said = {line: world.run(line).text for line in ("list", "check", "doctor")}
+    status = world.open().skills.status()
+
+    for line, text in said.items():
+        assert f"skills.limits.{limit}" in text, line
+        assert "20" in text, line
+    assert any(one.code.endswith("-truncated") for one in status.diagnostics)
+
+
+@pytest.mark.requirement("limits:candidates")
+def test_folders_without_skills_are_looked_into_up_to_a_bound(world: World) -> None:
+    for number in range(1_000):
+        (world.skills / f"f{number:04}").mkdir(parents=True)
+    world.settings(limits={"maxCandidatesPerRoot": 1})
+
+    (problem,) = world.problems(str(world.skills))
+    assert problem["code"] == "candidates-truncated"
+    assert "more than 1000 folders: f0998" in problem["message"]
 
 
 @pytest.mark.requirement("limits:file-bytes", "bad:oversized")
@@ -325,3 +362,31 @@ def test_a_derived_description_has_at_most_180_characters(world: World) -> None:
     world.file(world.skills / "long.md", "x" * 400 + "\n")
 
     assert world.row("long")["description"] == "x" * 180
+
+
+@pytest.mark.requirement("bad:siblings-load", "bad:unreadable")
+def test_names_that_cannot_be_shown_are_named_as_diagnostics_by_every_command(world: World) -> None:
+    world.skill("fine")
+    odd_names(world.skills, world.skills / "fine")
+    out = str(world.root / "copies")
+    lines = ("list", "check", "doctor", f"validate {world.skills}")
+
+    said = {line: world.run(*line.split()).calm().text for line in lines}
+    copied = world.run("sync", out).calm()
+    scanned = world.run("scan").calm()
+
+    for line, text in said.items():
+        assert r"caf\xe9" in text, line
+        assert r"new\nline" in text, line
+        assert "\udce9" not in text
+        assert "\x1b" not in text
+    assert "its name is not UTF-8" in said["check"]
+    assert "its name has a control or hidden character" in said["check"]
+    assert r"'in\udce9\nside.txt' is left out" in said[lines[-1]]
+    assert world.own() == {"fine"}
+    assert {item["path"] for item in world.problems()} == {
+        rf"{world.skills}/{name}"
+        for name in (r"caf\xe9", r"esc\x1b[31m", r"hid\u200bden", r"loose\xff.md", r"new\nline")
+    }
+    assert (copied.code, scanned.code) == (0, 0)
+    assert (world.root / "copies" / "skills" / "fine" / "SKILL.md").is_file()

@@ -22,12 +22,13 @@ from prowess.mcp.service import McpService
 from prowess.runtime.route.answer import Asked, Caller, Surface
 from prowess.runtime.run import Run
 from prowess.wire import routing as wire_routing
-from prowess.wiring.library import USAGE_FILE, open_runtime
+from prowess.wiring.library import open_runtime
 from prowess.wiring.mcp import open_service
+from prowess.wiring.state import USAGE_FILE
 from prowess.wiring.warm_hook import WarmHooks
 
 from .connect_bench import hooked, two_skills, words_only
-from .world import NO_SUCH_BIN, Json, World, requires
+from .world import NO_SUCH_BIN, Json, World, odd_names, requires
 
 FITS = "please fill in the tax form pdf for me"
 NOTHING = "good morning, how are you today?"
@@ -110,11 +111,11 @@ SURFACES: tuple[Callable[[World], AbstractContextManager[Ask]], ...] = (
 
 
 @contextmanager
-def calling(world: World) -> Iterator[Callable[..., Json]]:
-    """Serve a world on a socket, and ask it over HTTP."""
+def calling(world: World, *, news: bool = False) -> Iterator[Callable[..., Json]]:
+    """Serve a world on a socket, and ask it over HTTP; with `news` it looks for changes."""
     place = Served(world.root / "served")
     place.home, place.state, place.work = world.home, world.state, world.workspace
-    with served(place, environ=world.env()):
+    with served(place, environ=world.env(), news=news):
 
         def call(method: str, **params: object) -> Json:
             line = HTTPConnection("127.0.0.1", place.port, timeout=60)
@@ -210,6 +211,18 @@ def test_a_message_is_answered_and_counted_alike(
 
     assert found == {FITS: "pdf-forms", NOTHING: None, NOT_READY: None, SWITCHED_OFF: None}
     assert uses(world) == ({"pdf-forms": (1, 0)}, 3)
+
+
+@pytest.mark.requirement("edges:answer", "bad:siblings-load")
+@pytest.mark.parametrize("surface", SURFACES, ids=lambda one: one.__name__)
+def test_a_folder_with_a_name_that_is_no_text_takes_nothing_from_its_siblings(
+    world: World, surface: Callable[[World], AbstractContextManager[Ask]]
+) -> None:
+    furnish(world)
+    odd_names(world.skills, world.skills / "pdf-forms")
+
+    with surface(world) as ask:
+        assert ask(FITS) == "pdf-forms"
 
 
 @pytest.mark.requirement("edges:answer", "edges:usage")

@@ -320,3 +320,19 @@ def test_what_looks_like_a_credential_is_written_nowhere(lab: Lab) -> None:
     assert result.code in {0, 1}
     assert SECRET not in result.text
     assert [name for name, text in lab.files().items() if SECRET.encode() in text] == []
+
+
+@pytest.mark.requirement("experience:places")
+def test_runs_with_a_blank_task_become_drafts_and_never_a_lesson(lab: Lab) -> None:
+    runs = [
+        trace("  ", step("tap", x=1, y=at, app="bell"), step("launch_app", packageName="bell"))
+        for at in range(3)
+    ]
+
+    built = lab.build(*(one | {"sessionPath": f"/s/{at}"} for at, one in enumerate(runs)))
+
+    written = [draft for draft in built["drafts"] if draft["path"]]
+    assert written
+    assert all("-task." in draft["path"] for draft in written)
+    assert "(no task was given)" in lab.run("list").out
+    assert built["goals"] == []

@@ -154,6 +154,23 @@ def test_a_block_that_is_still_broken_after_rescue_is_refused(world: World) -> N
     assert world.problems("worse")
 
 
+@pytest.mark.requirement("frontmatter:rejected-when-broken")
+def test_structural_errors_keep_a_file_out_and_fail_its_validation_at_their_place(
+    world: World,
+) -> None:
+    world.front("one", "name: [broken\ndescription: Use it when asked.")
+    world.front("two", "name: g4\n  an indented line\ndescription: Use it when asked.")
+    world.front("three", "name: g4\n  nested: key\ndescription: Use it when asked.")
+
+    checked = world.run("validate", str(world.skills))
+
+    assert world.own() == set()
+    assert (checked.code, checked.out.count("FAIL")) == (1, 3)
+    assert "line 2: while parsing a flow sequence" in checked.out
+    assert "(column 7)" in checked.out
+    assert "BAD_INDENT: line 3: an indented line stands below the name" in checked.out
+
+
 @pytest.mark.requirement("frontmatter:description-required")
 def test_a_blank_description_keeps_the_skill_out_with_a_reason(world: World) -> None:
     for number, value in enumerate(("", "~", "''", '"   "')):

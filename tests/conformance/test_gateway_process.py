@@ -4,7 +4,10 @@ import json
 import re
 import signal
 import socket
+import sys
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 
 import pytest
 
@@ -90,6 +93,20 @@ def test_other_machines_are_not_served_without_a_token(world: World) -> None:
 
     assert refused.code in {1, 2}
     assert "token" in refused.err
+
+
+@pytest.mark.requirement("gateway:loopback-without-token")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="others have one such address")
+def test_every_address_of_this_machine_is_served_without_a_token(world: World) -> None:
+    with started(world, "--port", "0", "--host", "127.0.0.2", "--json") as (child, _):
+        first = json.loads(heard(child, lambda found: "\n" in found).splitlines()[0])
+        link = HTTPConnection(first["address"].removeprefix("http://"), timeout=TIMEOUT_S)
+        with closing(link):
+            link.request("GET", "/health")
+            status = link.getresponse().status
+
+    assert first["address"].startswith("http://127.0.0.2:")
+    assert (status, first["token"]) == (200, False)
 
 
 @pytest.mark.requirement("gateway:help", "gateway:port-range")

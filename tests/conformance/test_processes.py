@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from .pseudo_terminal import on_terminal
-from .world import World, command, requires
+from .world import World, command, openclaw, requires
 
 pytestmark = pytest.mark.slow
 
 ESCAPE = "\x1b"
+LACKING = [f"prowess-no-such-bin-{letter}" for letter in "abcd"]
 COLOURFUL = {"NO_COLOR": None, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
@@ -61,6 +62,70 @@ def test_wrong_usage_is_one_sentence_and_ends_with_two(world: World) -> None:
         assert "--help" in result.err
 
 
+@pytest.mark.requirement("exit:errors-are-one-sentence")
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("lits", "`prowess list`"),
+        ("Valid", "`prowess validate`"),
+        ("workshop aply", "`prowess workshop apply`"),
+        ("config gt", "`prowess config get`"),
+        ("plugins lsit", "`prowess plugins list`"),
+        ("examples ad", "`prowess examples add`"),
+        ("experience bild", "`prowess experience build`"),
+        ("apply", "`prowess workshop apply`"),
+        ("workshop doctor", "`prowess doctor`"),
+        ("skills lits", "`prowess list`"),
+        ("skills install weather", "`prowess add SOURCE`"),
+        ("serach weather", "`prowess search`"),
+        ("gateway start", "`prowess serve`"),
+    ],
+)
+def test_a_command_that_there_is_not_names_the_one_that_was_meant(
+    world: World, typed: str, meant: str
+) -> None:
+    result = world.run(*typed.split()).one_sentence()
+
+    assert (result.code, result.out) == (2, "")
+    assert meant in result.err
+    assert "--help" in result.err
+
+
+@pytest.mark.requirement("terminal:help")
+@pytest.mark.parametrize(
+    ("typed", "ours"),
+    [
+        ("skills list --json", "list --json"),
+        ("skills --json", "list --json"),
+        ("skills info alpha", "show alpha"),
+        ("info alpha --json", "show alpha --json"),
+        ("skills workshop list", "workshop list"),
+        ("help", "--help"),
+        ("help config", "config --help"),
+        ("version", "--version"),
+    ],
+)
+def test_another_programs_name_for_a_command_is_understood(
+    world: World, typed: str, ours: str
+) -> None:
+    world.skill("alpha")
+
+    result, expected = world.run(*typed.split()), world.run(*ours.split())
+
+    assert (result.code, result.out) == (expected.code, expected.out)
+    assert "--" in ours or f"`prowess {ours.partition(' ')[0]}`" in result.err
+
+
+@pytest.mark.requirement("terminal:json-everywhere", "exit:codes")
+def test_wrong_usage_is_json_too_where_json_was_asked_for(world: World) -> None:
+    for args in (("lits",), ("show",), ("list", "--no-such-option"), ("workshop", "aply")):
+        result = world.run(*args, "--json").calm()
+
+        assert (result.code, len(result.err.splitlines())) == (2, 1)
+        assert result.json["error"]["code"] == "usage"
+        assert "--help" in result.json["error"]["message"]
+
+
 @pytest.mark.requirement("terminal:help")
 def test_every_command_is_listed_and_explains_itself(world: World) -> None:
     everything = world.run("--help").out
@@ -101,24 +166,89 @@ def test_escape_sequences_in_a_skill_never_reach_the_terminal(world: World) -> N
 
 
 @pytest.mark.requirement("terminal:tables-fit")
-@pytest.mark.parametrize("columns", [60, 120])
-def test_tables_fit_the_terminal(world: World, columns: int) -> None:
+@pytest.mark.parametrize("words", [("list",), ("list", "-v")])
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_tables_fit_the_terminal(world: World, columns: int, words: tuple[str, ...]) -> None:
     world.skill("a-rather-long-name-for-a-skill-that-goes-on-and-on", description="word " * 80)
-    world.skill("kanji", description="検証" * 60)
+    world.skill("kanji", description="検証" * 60, metadata=requires(bins=LACKING))
 
-    lines = on_terminal(world, "list", columns=columns).splitlines()
+    lines = on_terminal(world, *words, columns=columns).splitlines()
 
-    assert any("kanji" in line for line in lines)
+    assert any("kanji" in line and "検証" in line for line in lines)
     assert max(width(line.rstrip()) for line in lines) <= columns
+    said = " ".join(line.strip() for line in lines)
+    assert all(name in said for name in LACKING) == ("-v" in words)
 
 
 @pytest.mark.requirement("terminal:tables-fit")
-def test_a_pipe_gets_every_word(world: World) -> None:
+def test_a_narrow_terminal_still_shows_name_and_state(world: World) -> None:
+    world.skill("short-name")
+
+    lines = on_terminal(world, "list", columns=40).splitlines()
+
+    assert any("short-name" in line and "ready" in line for line in lines)
+    assert max(width(line) for line in lines if "Tip:" not in line) <= 40
+
+
+@pytest.mark.requirement("terminal:tables-fit")
+def test_wide_cuts_nothing_wherever_it_is_read(world: World) -> None:
     world.skill("wordy", description="word " * 80 + "and the last one. [/bold]")
 
-    result = world.process("list", env={"COLUMNS": "40"})
+    for drawn in (
+        world.process("list", "--wide", env={"COLUMNS": "40"}).out,
+        on_terminal(world, "list", "--wide", columns=80),
+    ):
+        assert "and the last one. [/bold]" in drawn
+        assert "    and" not in drawn
 
-    assert "and the last one. [/bold]" in result.out
+
+@pytest.mark.requirement("terminal:tables-fit")
+@pytest.mark.parametrize("columns", ["40", "100", None])
+def test_a_pipe_gets_a_line_for_each_skill_whose_columns_can_be_counted(
+    world: World, columns: str | None
+) -> None:
+    long = "a-rather-long-name-for-a-skill-that-goes-on-and-on"
+    world.skill(long, description="word " * 80, metadata=openclaw(emoji="🦀"))
+    world.skill("lacking", description="More  than  one space.", metadata=requires(bins=LACKING))
+
+    lines = world.process("list", "-v", env={"COLUMNS": columns}).out.splitlines()[1:]
+
+    cells = {row[1]: row for row in (re.split(" {2,}", line) for line in lines)}
+    assert {len(row) for row in cells.values()} == {5}
+    assert cells[long][2].endswith("…")
+    assert cells[long][3:] == ["openclaw-workspace", "-"]
+    assert cells["lacking"][0] == "△ needs setup"
+    assert cells["lacking"][4] == f"bins: {', '.join(LACKING)}"
+    assert max(map(len, lines)) < 400
+
+
+@pytest.mark.requirement("terminal:tables-fit")
+def test_no_piped_line_is_filled_up_to_the_longest(world: World) -> None:
+    world.skill("short", description="Brief.")
+    world.skill("wordy", description="word " * 100)
+
+    lines = world.process("commands").out.splitlines()
+
+    assert max(len(line) for line in lines if "/short" in line) < 120
+    assert any("word " * 99 in line for line in lines)
+
+
+@pytest.mark.requirement("terminal:tables-fit")
+def test_the_columns_of_every_piped_list_can_be_counted(world: World) -> None:
+    world.skill("short", description="Brief.")
+    world.front("hinted", "name: hinted\ndescription: " + "word " * 60 + "\nargument-hint: FILE")
+    world.run("examples", "add", "short", "make it short " * 20)
+    world.run("examples", "add", "hinted", "a hint")
+
+    for words, columns in (("commands", 4), ("examples list", 3)):
+        lines = (
+            world.process(*words.split(), env=COLOURFUL).calm().out.split("\n\n")[0].splitlines()
+        )
+        counts = {len(re.split(" {2,}", line)) for line in lines}
+        assert (words, counts) == (words, {columns})
+        starts = {line.index(re.split(" {2,}", line)[1], 1) for line in lines}
+        assert (words, len(starts)) == (words, 1)
+        assert ESCAPE not in "".join(lines)
 
 
 @pytest.mark.requirement("terminal:broken-pipe")
@@ -153,8 +283,11 @@ def test_a_terminal_without_unicode_is_no_reason_to_crash(world: World) -> None:
         "PYTHONCOERCECLOCALE": "0",
     }
 
-    for args in (("list",), ("show", "kanji"), ("prompt", "--json")):
+    for args in (("show", "kanji"), ("prompt", "--json")):
         assert world.process(*args, env=plain).calm().code == 0
+    listed = world.process("list", env=plain).calm().out
+    assert "+ ready" in listed
+    assert "\\u2713" not in listed
 
 
 def oddly_named(world: World, folder: bytes) -> None:
@@ -175,8 +308,9 @@ def test_odd_folder_names_never_stop_their_siblings(world: World) -> None:
     rows = world.listing()
 
     kept = [row for row in rows.values() if row["description"] == "Oddly kept."]
-    assert len(kept) == 4
+    assert [row["name"] for row in kept] == ["-rf"]
     assert rows["sibling"]["eligible"] is True
+    assert world.run("check").calm().text.count("name-unusable") == 3
     sarif = ("validate", "--format", "sarif")
     for args in (("list",), ("prompt",), ("snapshot", "--json"), ("validate",), sarif):
         assert ESCAPE not in world.run(*args).calm().text
@@ -186,7 +320,7 @@ def test_odd_folder_names_never_stop_their_siblings(world: World) -> None:
 def test_a_name_that_is_no_text_is_printed_as_text(world: World) -> None:
     oddly_named(world, b"\xff\xfe")
 
-    assert "Oddly kept." in world.process("list").calm().out
+    assert r"\xff\xfe: name-unusable" in world.process("list").calm().text
 
 
 @pytest.mark.requirement("completion:script")
@@ -218,6 +352,8 @@ def test_completion_offers_commands_options_and_skills(world: World) -> None:
 def test_looking_writes_nothing(world: World) -> None:
     world.skill("alpha")
     before = sorted(world.root.rglob("*"))
+    # What the scanner said is kept, so that nothing is scanned twice.
+    reports = {world.home / ".prowess" / f"reports.db{end}" for end in ("", "-wal", "-shm")}
 
     for args in (
         ("list",),
@@ -229,4 +365,4 @@ def test_looking_writes_nothing(world: World) -> None:
     ):
         world.run(*args).calm()
 
-    assert sorted(world.root.rglob("*")) == before
+    assert sorted({*world.root.rglob("*")} - reports) == before

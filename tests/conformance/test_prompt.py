@@ -10,6 +10,7 @@ from .world import (
     NO_BUNDLED,
     NO_SUCH_BIN,
     World,
+    accept_all,
     entries,
     openclaw,
     prose,
@@ -190,6 +191,8 @@ def test_a_description_cannot_break_out_of_its_element(world: World) -> None:
     ]
     for number, description in enumerate(descriptions):
         world.skill(f"sly-{number}", description=description)
+        # The scanner blocks such a thing; the prompt holds by itself, too.
+        accept_all(world, f"sly-{number}")
 
     prompt = world.prompt()
 
@@ -241,3 +244,17 @@ def test_the_note_about_remote_machines_stands_before_the_block(world: World) ->
 
     assert "den" in prompt.splitlines()[0]
     assert [entry["name"] for entry in entries(prompt)] == ["remote"]
+
+
+@pytest.mark.requirement("prompt:layout")
+def test_what_the_agent_is_told_about_the_workshop_is_printed_on_request(world: World) -> None:
+    off = world.run("prompt", "--workshop")
+    world.config({"plugins": {"entries": {"skill-workshop": {"enabled": True}}}})
+
+    plain, whole = world.run("prompt"), world.run("prompt", "--workshop")
+
+    assert "workshop is off" in off.err
+    assert "skill_workshop" not in plain.out
+    assert whole.out.startswith(plain.out)
+    assert "Use the tool skill_workshop" in whole.out
+    assert "Use the tool skill_workshop" in world.document("prompt", "--workshop")["workshop"]

@@ -128,3 +128,42 @@ def test_nothing_is_changed_without_being_asked_for(world: World, options: list[
 
     assert path.read_bytes() == before
     assert ("+description:" in result.out) is bool(options)
+
+
+@pytest.mark.requirement("fix:careful", "fix:diff-first")
+def test_fix_moves_a_stand_alone_text_to_a_folder_of_its_own(world: World) -> None:
+    loose = world.file(world.skills / "group" / "Ship It.md", "# Ship\n\nUse when: asked.\n")
+    before = loose.read_bytes()
+
+    result = world.run("validate", "--fix").calm()
+
+    moved = world.skills / "group" / "ship-it" / "SKILL.md"
+    assert result.code == 0
+    assert "+name: ship-it" in result.out
+    assert not loose.exists()
+    assert [path.name for path in (world.skills / "group").iterdir()] == ["ship-it"]
+    assert moved.read_text() == (
+        '---\nname: ship-it\ndescription: "Use when: asked."\n---\n# Ship\n\nUse when: asked.\n'
+    )
+    assert [file.read_bytes() for file in (world.state / "backups").iterdir()] == [before]
+    assert world.own() == {"ship-it"}
+
+
+@pytest.mark.requirement("fix:careful")
+def test_fix_moves_no_text_over_anything_nor_out_of_where_it_belongs(world: World) -> None:
+    skill = world.skill("ship")
+    stay = [
+        world.file(world.skills / "Ship.md", "Ships it.\n"),
+        world.file(world.skills / "linked.md", "See [the other](Ship.md).\n"),
+        world.file(world.skills / "auto" / "draft.md", "A draft.\n"),
+        world.file(skill.parent / "references" / "more.md", "More.\n"),
+        world.file(world.workspace / "notes.md", "My notes.\n"),
+    ]
+    before = [path.read_bytes() for path in stay]
+
+    results = [world.run("validate", "--fix", path).calm() for path in (*stay, world.workspace)]
+
+    assert [path.read_bytes() for path in stay] == before
+    assert "another skill" in results[-1].err or "exists already" in results[-1].err
+    assert "links to Ship.md beside it" in results[-1].err
+    assert not (world.workspace / "notes").exists()

@@ -325,6 +325,12 @@ def test_triggers_of_the_author_count(keeper: RoutingService, message: str, skil
     assert any("its trigger" in reason for reason in route.matches[0].reasons)
 
 
+@pytest.mark.requirement("routing:evidence-triggers")
+@pytest.mark.parametrize("message", ["leaves", "the leaves", "turn yellow", "do they turn yellow?"])
+def test_one_phrase_of_all_selects_nothing(keeper: RoutingService, message: str) -> None:
+    assert keeper.route(message).decision is Decision.NONE
+
+
 @pytest.mark.requirement("routing:evidence-examples")
 def test_examples_of_the_author_count(keeper: RoutingService) -> None:
     assert first(keeper.route("so where did my parcel end up?")) == "shipment-tracking"
@@ -1120,3 +1126,16 @@ def test_a_command_in_the_message_does_not_load_the_model(zoo: World) -> None:
 )
 def test_commands_that_do_not_route_load_no_numpy(world: World, program: str) -> None:
     assert modules_after(program, world, *HEAVY, "numpy") == []
+
+
+@pytest.mark.requirement("routing:follow-ups", "routing:says-why")
+def test_why_a_follow_up_was_kept_is_said_in_text_and_json(zoo: World) -> None:
+    goes_on = "the message goes on with what was loaded last"
+
+    loads = zoo.document("route", "yes, do it", "--last", "invoice-run")
+    keeps = ("route", "yes, do it", "--last", "invoice-run", "--loaded", "invoice-run")
+
+    assert loads["matches"][0]["reasons"] == [goes_on]
+    assert loads["matches"][0]["signals"] == {"followUp": 1.0}
+    assert zoo.document(*keeps)["considered"][0]["reasons"][0] == goes_on
+    assert f"{goes_on}: invoice-run is kept" in zoo.run(*keeps).out

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from .surfaces import Surface
-from .world import BUNDLED, World
+from .world import BUNDLED, World, requires
 
 # Lowest to highest.
 TIERS = (
@@ -181,6 +181,23 @@ def test_openpocket_precedence_lets_managed_win_over_the_workspace(world: World)
 
     assert {row["name"]: row["source"] for row in document["skills"]}["same"] == "openclaw-managed"
     assert [item["path"] for item in document["shadowed"]] == [str(lost)]
+
+
+@pytest.mark.requirement("precedence:openpocket-first-wins")
+def test_openpocket_precedence_gives_no_name_to_a_skill_that_is_not_ready(world: World) -> None:
+    load(world, precedence="openpocket")
+    first = world.skill("same", root=world.managed, metadata=requires(bins=["frobnicate"]))
+    second = world.skill("same")
+
+    skills = world.open().skills
+
+    (before,) = (one for one in skills.status().skills if one.skill.name == "same")
+    world.executable("frobnicate")
+    skills.refresh()
+    (after,) = (one for one in skills.status().skills if one.skill.name == "same")
+
+    assert (before.skill.path, before.usable) == (str(second), True)
+    assert (after.skill.path, after.usable) == (str(first), True)
 
 
 @pytest.mark.requirement("shadowed:kept-with-winner")

@@ -1,5 +1,7 @@
 """The commands as people and scripts meet them."""
 
+import re
+
 import pytest
 
 from .world import NO_SUCH_BIN, World, openclaw, requires
@@ -79,6 +81,16 @@ def test_show_tells_what_and_where_a_skill_is(world: World) -> None:
     assert result.code == 0
     for part in ("The first one.", str(path), "openclaw-workspace", "✓ bins: sh", "✗ bins: x-y"):
         assert part in result.out
+
+
+@pytest.mark.requirement("terminal:show")
+def test_show_lists_only_parts_that_have_a_title(world: World) -> None:
+    world.skill("titled", body="Before any title.\n\n##\n\nBelow an empty one.\n\n## Last\n")
+
+    shown = world.run("show", "titled").calm().out
+
+    assert [part["title"] for part in world.document("show", "titled")["sections"]] == ["Last"]
+    assert re.findall(r"line +\d+ +(.*)", shown) == ["Last"]
 
 
 @pytest.mark.requirement("terminal:name-lookup")
@@ -273,9 +285,73 @@ def test_every_command_takes_json_workspace_and_agent(world: World) -> None:
         assert result.json
 
 
+@pytest.mark.requirement("exit:errors-are-one-sentence")
+def test_a_config_that_cannot_be_read_says_what_to_do(world: World) -> None:
+    world.config_file.parent.mkdir(parents=True, exist_ok=True)
+    world.config_file.symlink_to(world.config_file)
+
+    result = world.run("list").one_sentence()
+
+    assert result.code == 1
+    assert str(world.config_file) in result.err
+    assert "set PROWESS_HOME to another folder" in result.err
+
+
 @pytest.mark.requirement("terminal:workspace-and-agent", "exit:errors-are-one-sentence")
 def test_a_workspace_that_does_not_exist_is_one_sentence(world: World) -> None:
     result = world.run("list", "--workspace", world.root / "nowhere").one_sentence()
 
     assert result.code == 1
     assert "nowhere" in result.err
+
+
+@pytest.mark.requirement("terminal:show")
+def test_show_names_version_and_title_and_the_list_cuts_an_endless_description(
+    world: World,
+) -> None:
+    words = "word " * 20_000
+    world.front("long", f"name: long\ndescription: {words}\nversion: 1.10\ndisplay-name: So Long")
+
+    shown, detail = world.run("show", "long").out, world.document("show", "long")
+    listed = world.row("long")["description"]
+
+    assert "Title:    So Long" in shown
+    assert "Version:  1.10" in shown
+    assert (detail["version"], detail["displayName"]) == ("1.10", "So Long")
+    assert len(detail["description"]) == len(words.strip())
+    assert (len(listed), listed[-1]) == (1_024, "\u2026")
+    assert max(map(len, world.run("list").out.splitlines())) < 2_000
+
+
+@pytest.mark.requirement("validate:codes")
+def test_links_out_of_references_are_reported_by_validate(world: World) -> None:
+    skill = world.skill("guide")
+    world.file(skill.parent / "references" / "more.md", "See [this](../../other/SKILL.md).\n")
+
+    said = world.run("validate", skill.parent).out
+
+    assert "LINK_ESCAPES: references/more.md:1: ../../other/SKILL.md leaves" in said
+
+
+@pytest.mark.requirement("validate:codes")
+def test_files_of_a_skill_that_are_links_out_of_it_are_reported_by_validate(world: World) -> None:
+    folder = world.skill("guide").parent
+    secret = world.file(world.home / "secret.md", "Mine.\n")
+    world.file(folder / "references" / "own.md", "See [/etc](/etc/hosts).\n")
+    (folder / "references" / "out.md").symlink_to(secret)
+    (folder / "references" / "gone.md").symlink_to(world.home / "nothing.md")
+    (folder / "references" / "inside.md").symlink_to("own.md")
+    (folder / "shared").symlink_to(world.home)
+
+    document = world.document("validate", folder)
+    found = {(one["code"], one["message"]) for one in document["files"][0]["diagnostics"]}
+
+    assert found == {
+        ("LINK_ESCAPES", f"references/out.md is a link to {secret}: it leaves the skill's folder"),
+        ("LINK_ESCAPES", f"shared is a link to {world.home}: it leaves the skill's folder"),
+        ("LINK_BROKEN", "references/gone.md is a link to nothing"),
+        (
+            "LINK_ESCAPES",
+            "references/own.md:1: /etc/hosts is an absolute path: it leaves the skill's folder",
+        ),
+    }

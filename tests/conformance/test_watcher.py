@@ -278,3 +278,17 @@ def test_only_roots_and_folders_that_discovery_looked_into_are_watched(world: Wo
     assert watched == {str(world.skills), str(world.skills / "group"), str(skill.parent)}
     assert {str(world.managed), str(world.project)} <= set(targets.roots)
     assert targets.files == (str(world.config_file),)
+
+
+@pytest.mark.requirement("watcher:skill-files")
+def test_a_signal_in_the_middle_of_a_change_ends_the_process_in_order(
+    world: World, follow: Callable[[], Follower]
+) -> None:
+    for number in range(5):
+        follower = follow()
+        follower.next()
+        world.skill(f"late-{number}")
+
+        follower.process.terminate()
+
+        assert follower.process.wait(TIMEOUT_S) == 143

@@ -41,7 +41,7 @@ def test_each_family_of_phrases_is_a_correction(bench: Bench, text: str) -> None
     made = bench.say(text)
 
     assert [(item["source"], item["status"]) for item in made] == [("agent_end", "pending")]
-    assert " ".join(text.split()) in made[0]["change"]["body"]
+    assert made[0]["evidence"][0]["quote"] == " ".join(text.split())
     assert not bench.world.skills.exists()
 
 
@@ -52,9 +52,7 @@ def test_each_family_of_phrases_is_a_correction(bench: Bench, text: str) -> None
         "What is the weather like in Bergen today, please?",
         "I remember today's long walk in the garden well.",
         "The sometimes annexed timeline was fine, go on.",
-        "Always " + "x" * 90 + " check the plants well.",
         "I always water the plants in the evening hours.",
-        "I prefer tea, and nothing else in the morning.",
         "Whenever asked or told, the plants stay silent.",
         "It is unpreferable using water for the plants.",
     ],
@@ -322,13 +320,13 @@ def test_an_unsafe_correction_is_quarantined_even_in_auto_mode(bench: Bench) -> 
 
 @pytest.mark.requirement("workshop:literal")
 def test_a_correction_is_written_as_a_bullet_whatever_it_holds(bench: Bench) -> None:
-    bench.configure(approvalPolicy="auto")
+    made = bench.say(
+        "Next time, keep `$1`, \\1, $&, {{x}}, %s, &amp; <b> and *stars* as\n---\nthey are."
+    )
+    bench.world.run("workshop", "apply", made[0]["id"], "--yes")
 
-    bench.say("Next time, keep `$1`, \\1, $&, {{x}}, %s, &amp; <b> and *stars* as\n---\nthey are.")
-
-    assert (
-        "- Next time, keep `$1`, \\1, $&, {{x}}, %s, &amp; <b> and *stars* as --- they are.\n"
-        in (bench.text_of("learned-workflows"))
+    assert "- Keep `$1`, \\1, $&, {{x}}, %s, &amp; <b> and *stars* as --- they are.\n" in (
+        bench.text_of("learned-workflows")
     )
 
 

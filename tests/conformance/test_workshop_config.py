@@ -7,6 +7,7 @@ from .world import Json, World
 
 DEFAULTS: Json = {
     "autoCapture": True,
+    "askAgent": True,
     "approvalPolicy": "pending",
     "reviewMode": "hybrid",
     "reviewInterval": 15,
@@ -130,7 +131,9 @@ def test_a_change_in_the_file_holds_from_the_next_turn(bench: Bench) -> None:
 
     bench.configure(approvalPolicy="auto")
     learned = bench.say("Next time, remember to water the tall plants before the short ones.")
-    assert [made["status"] for made in learned] == ["applied"]
+    # No model and no person read it.
+    assert [made["status"] for made in learned] == ["pending"]
+    assert bench.status()["settings"]["approvalPolicy"] == "auto"
 
     bench.world.config(settings_of({}, entry=False))
     assert not bench.runtime.workshop.enabled

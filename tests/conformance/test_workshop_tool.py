@@ -241,6 +241,32 @@ def test_calls_that_make_no_sense_are_refused_and_change_nothing(
     assert not bench.world.skills.exists()
 
 
+@pytest.mark.requirement("workshop:tool-refusals")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"action": "suggest", "supportFiles": {"a.md": "x"}}, "write_support_file"),
+        ({"action": "suggest", "support_files": []}, "write_support_file"),
+        ({"action": "suggest", "files": [{"path": "a.md"}]}, "write_support_file"),
+        ({"action": "suggest", "skill_name": "a-job"}, "give skillName"),
+        ({"action": "suggest", "content": "- y"}, "give only action, id"),
+        ({"action": "suggest", "relativePath": "references/a.md"}, "write_support_file"),
+        ({"action": "suggest", "oldText": "x", "newText": "y"}, "give body, or oldText"),
+        ({"action": "reject", "id": "x"}, "body is not for reject"),
+        ({"action": "write_support_file", "section": "A"}, "section is not for write_support_file"),
+    ],
+)
+def test_an_argument_that_nobody_would_read_is_refused_with_what_to_give(
+    bench: Bench, arguments: Json, words: str
+) -> None:
+    given = {"skillName": "a-job", "description": "Do a job.", "body": "- x"}
+    if arguments["action"] == "write_support_file":
+        del given["description"]
+
+    assert words in bench.refused(**given, **{k: v for k, v in arguments.items() if k not in given})
+    assert bench.proposals() == []
+
+
 @pytest.mark.requirement("workshop:tool-history")
 def test_history_and_rollback_are_actions_too(bench: Bench) -> None:
     bench.made("release-job", "## Workflow\n\n- One.\n")

@@ -460,15 +460,11 @@ def test_a_killed_process_leaves_the_old_skill_or_the_new_one(bench: Bench) -> N
     bench.made("some-job", "## Workflow\n\n- Begin.\n")
     old = bench.file_of("some-job").read_bytes()
     made = bench.suggest("some-job", section="Workflow", body="- More.")
-    # The process ends itself at its first rename into the skill, as a power cut would.
+    # The process ends itself where the new skill would take the place of the old one.
     killer = (
         "import os, sys\n"
-        "real = os.replace\n"
-        "def cut(source, target, *args, **more):\n"
-        "    if str(target).endswith('skills/some-job/SKILL.md'):\n"
-        "        os._exit(9)\n"
-        "    return real(source, target, *args, **more)\n"
-        "os.replace = os.rename = cut\n"
+        "from prowess.host.files import transaction\n"
+        "transaction._rename_by_system = lambda *_: os._exit(9)\n"
         "from prowess.cli.main import main\n"
         f"sys.exit(main(['workshop', 'apply', {made['id']!r}, '--yes']))\n"
     )

@@ -20,7 +20,7 @@ import pytest
 
 import prowess
 from prowess.cli.main import main
-from prowess.host.store.sessions import SqliteStore
+from prowess.host.store.sessions import StoredSessions
 from prowess.wiring import STORE_FILE
 
 Json = dict[str, Any]
@@ -31,6 +31,8 @@ SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 # What a process needs to be measured and to find its packages; all else is the test's own.
 KEPT_VARIABLES = ("COVERAGE", "PYTHONPATH")
 NO_SUCH_BIN = "prowess-no-such-bin"
+# What the scanner said of skills, which whoever looks at them keeps.
+REPORTS = "reports.db"
 BUNDLED = (
     "prowess-diagnostics",
     "prowess-manual",
@@ -50,6 +52,17 @@ def requires(**kinds: object) -> Json:
 def openclaw(**fields: object) -> Json:
     """Return a `metadata` value with these OpenClaw fields."""
     return {"openclaw": fields}
+
+
+def odd_names(skills: Path, skill: Path) -> None:
+    """Make folders and files with names that cannot be shown as they are: five, and one inside."""
+    text = b"---\nname: taken\ndescription: Odd.\n---\n"
+    # A surrogate stands for a byte that is not UTF-8.
+    for name in ("caf\udce9", "new\nline", "esc\x1b[31m", "hid\u200bden"):
+        (skills / name).mkdir()
+        (skills / name / "SKILL.md").write_bytes(text)
+    (skills / "loose\udcff.md").write_bytes(text)
+    (skill / "in\udce9\nside.txt").write_bytes(b"x")
 
 
 def alias_bomb(levels: int) -> str:
@@ -288,7 +301,7 @@ class World:
             return
         for runtime in self.opened:
             store = runtime.store
-            assert isinstance(store, SqliteStore)
+            assert isinstance(store, StoredSessions)
             store.close()
 
     def document(
@@ -411,3 +424,13 @@ def piped(world: World, content: bytes, *args: str) -> Result:
     )
     out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
     return Result(args=args, code=done.returncode, out=out, err=err)
+
+
+def accept_all(world: World, name: str) -> None:
+    """Accept whatever the scanner finds in a skill, as its operator."""
+    found = world.run("scan", name, "--json").json["findings"]
+    for one in found:
+        if one["severity"] == "critical":
+            words = ("--rule", one["ruleId"], "--evidence", one["evidenceHash"])
+            done = world.run("scan", "accept", name, *words, "--reason", "a test")
+            assert done.code == 0, str(done)

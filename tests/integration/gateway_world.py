@@ -95,7 +95,7 @@ class World:
                 "half",
                 ClientScope.READ,
                 NoParams,
-                lambda _call: RpcFailure({"code": 1}, "failed halfway"),
+                lambda _call: RpcFailure({"code": 1}, "failed halfway", "half"),
             ),
             ("odd", ClientScope.READ, NoParams, lambda _call: {"x": object()}),
             ("whoami", None, NoParams, lambda call: {"scopes": sorted(call.client.scopes)}),

@@ -99,7 +99,7 @@ class House:
 
 
 def _timeless(payload: Json) -> Json:
-    return {key: value for key, value in payload.items() if key not in {"uptimeMs", "tookMs"}}
+    return {key: value for key, value in payload.items() if key not in {"uptimeMs", "tookMs", "ts"}}
 
 
 @contextmanager

@@ -69,8 +69,12 @@ def server_of(runtime: Runtime, agent: str | None = None) -> tuple[SkillsServer,
     def look() -> None:
         runtime.skills.refresh()
 
-    answers = Answers(lambda: open_service(runtime, agent, look))
-    return build_server(answers, "1.2.3"), answers
+    answers = Answers(lambda: open_service(runtime, agent, look=look))
+
+    def has_workshop() -> bool:
+        return runtime.skills.settings.workshop.active
+
+    return build_server(answers, "1.2.3", has_workshop=has_workshop), answers
 
 
 def inside(

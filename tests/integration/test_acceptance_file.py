@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import StoreError
+from prowess.host.files.state_files import ACCEPTANCES_FILE as FILE
 from prowess.host.safety import LOG, AcceptanceFile
-from prowess.host.safety import SAFETY_FILE as FILE
-from prowess.safety.rules.levels import Acceptance
+from prowess.safety.rules.table import Acceptance
 
 GIVEN = Acceptance(
     skill="bread",

@@ -10,6 +10,9 @@ from prowess.cli.main import main
 from prowess.runtime.usage import Use
 from prowess.wiring import open_runtime
 
+# What Claude Code brings along itself takes 6,200 of the characters that these leave.
+WINDOW, NARROW = "185000", "165000"
+
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -87,10 +90,10 @@ def test_descriptions_that_do_not_fit_are_named_in_order_with_the_cheapest_fix(
     for name, length in (("alpha", 900), ("beta", 200), ("gamma", 900)):
         _skill(world / ".claude" / "skills", name, length)
 
-    code, report = _json(capsys, "--harness", "claude", "--window", "30000")
+    code, report = _json(capsys, "--harness", "claude", "--window", WINDOW)
 
     (harness,) = report["harnesses"]
-    assert (code, report["whole"], harness["limit"]) == (1, False, 1_200)
+    assert (code, report["whole"], harness["limit"]) == (1, False, 7_400)
     assert [(one["order"], one["name"], one["fate"]) for one in harness["entries"]] == [
         (1, "alpha", "shown"),
         (2, "beta", "shown"),
@@ -105,7 +108,7 @@ def test_the_fix_works_when_it_is_done(world: Path, capsys: pytest.CaptureFixtur
         name: _skill(world / ".claude" / "skills", name, length)
         for name, length in (("alpha", 900), ("beta", 200), ("gamma", 700))
     }
-    _, before = _json(capsys, "--harness", "claude-code", "--window", "30000")
+    _, before = _json(capsys, "--harness", "claude-code", "--window", WINDOW)
 
     for step in before["harnesses"][0]["fix"]["shorten"]:
         file = files[step["name"]]
@@ -113,7 +116,7 @@ def test_the_fix_works_when_it_is_done(world: Path, capsys: pytest.CaptureFixtur
         description, _, body = rest.partition("\n")
         assert len(description) == step["chars"]
         file.write_text(f"{first}description: {description[: step['to']]}\n{body}", "utf-8")
-    code, after = _json(capsys, "--harness", "claude-code", "--window", "30000")
+    code, after = _json(capsys, "--harness", "claude-code", "--window", WINDOW)
 
     assert (code, after["harnesses"][0]["fix"]) == (0, None)
 
@@ -126,7 +129,7 @@ def test_what_people_use_keeps_its_description(
     with open_runtime() as runtime:
         runtime.record_use("beta")
 
-    _, report = _json(capsys, "--harness", "claude", "--window", "10000")
+    _, report = _json(capsys, "--harness", "claude", "--window", NARROW)
 
     fates = {one["name"]: one["fate"] for one in report["harnesses"][0]["entries"]}
     assert fates == {"alpha": "name-only", "beta": "shown"}
@@ -140,7 +143,7 @@ def test_what_the_log_of_uses_says_counts_too(
     with open_runtime() as runtime:
         runtime.usage.note(Use.LOADED, ["beta"], "main")
 
-    _, said = _text(capsys, "--harness", "claude", "--window", "10000")
+    _, said = _text(capsys, "--harness", "claude", "--window", NARROW)
 
     lines = {line.split()[1]: line for line in said.splitlines() if line[:1].isdigit()}
     assert "name only" in lines["alpha"]

@@ -176,6 +176,31 @@ def test_a_signal_ends_an_idle_chat_in_order(world: World, number: signal.Signal
     assert [turn["words"] for turn in world.chats()[0]["turns"]] == ["hello"]
 
 
+# Sends a signal when the prompt has been drawn and nothing waits for a line yet: no Python runs
+# between the two, so that nobody can take it before the wait begins.
+_BETWEEN = """
+import ctypes, os, readline, sys
+from functools import partial
+from prowess.cli.main import main
+readline.set_pre_input_hook(partial(ctypes.CDLL(None).kill, os.getpid(), int(sys.argv[1])))
+raise SystemExit(main(["chat", *sys.argv[2:]]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_between_the_prompt_and_the_wait_ends_the_chat(
+    world: World, number: signal.Signals
+) -> None:
+    model = world.script({"text": "Answer."})
+    start = ("-c", _BETWEEN, str(number.value))
+
+    with chatting(world, "--model", model, start=start) as (terminal, process):
+        code = process.wait(SECONDS)
+        assert _is_cooked(terminal.ours)
+
+    assert code in {128 + number, -number}
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_in_an_answer_keeps_what_was_said(world: World, number: signal.Signals) -> None:
     with server([text("Half an ", "answer")], way="slow") as model:
@@ -211,12 +236,7 @@ def test_a_signal_ends_the_command_that_runs(world: World, number: signal.Signal
 
 def _told(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     process.send_signal(number)
-    try:
-        code = process.wait(SECONDS / 4)
-    except subprocess.TimeoutExpired:
-        # It came in the moment between the prompt and the wait for a line, which nothing wakes.
-        process.send_signal(number)
-        code = process.wait(SECONDS)
+    code = process.wait(SECONDS)
 
     assert code in {128 + number, -number}
 

@@ -181,10 +181,44 @@ def test_a_command_that_goes_to_a_tool_asks_no_model(
     done = _events(capsys, "--model", model, "--once", "/look_up notes.txt")
     missing = _events(capsys, "--model", model, "--once", "/launch now")
 
-    assert _of(done, "toolAnswered")[0]["text"] == "from the workspace"
+    answered = _of(done, "toolAnswered")[0]
+    assert (answered["text"], answered["reply"]) == ("from the workspace", True)
     assert done[-1]["ok"]
     assert "Tool not available: rocket" in _of(missing, "trouble")[0]["message"]
     assert not missing[-1]["ok"]
+
+
+def test_the_reply_of_a_tool_that_a_command_went_to_is_shown_whole(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = "command-dispatch: tool\ncommand-tool: read_file\n---"
+    world.skill(
+        "look-up", NOTES.replace("release-notes", "look-up").replace("\n---", f"\n{head}", 1)
+    )
+    (world.work / "notes.txt").write_text("first line\n\x1b[31mlast " + "word " * 60)
+    (world.work / "empty.txt").write_text("")
+    model = world.script({"fail": "must not be asked", "repeat": True})
+
+    code, out, err = _chat(capsys, "--model", model, "--once", "/look_up notes.txt")
+    nothing = _chat(capsys, "--model", model, "--once", "/look_up empty.txt")
+    gone = _chat(capsys, "--model", model, "--once", "/look_up gone.txt")
+
+    assert (code, out.splitlines()) == (0, ["first line", "last " + "word " * 60])
+    assert "read_file notes.txt" in err
+    assert nothing[:2] == (0, "✅ Done.\n")
+    assert gone[:2] == (1, "")
+    assert "gone.txt" in gone[2]
+
+
+def test_a_second_yes_goes_on_with_the_same_skill(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = ("--model", world.script({"text": "ok", "repeat": True}), "--session", "s1", "--once")
+    _chat(capsys, *said, ASKED)
+
+    goes_on = [_of(_events(capsys, *said, "yes, do it"), "routed")[0] for _ in range(2)]
+
+    assert [one["matches"][0]["name"] for one in goes_on] == ["release-notes"] * 2
 
 
 def test_a_command_that_nobody_knows_is_no_message(
@@ -194,7 +228,9 @@ def test_a_command_that_nobody_knows_is_no_message(
 
     code, out, err = _chat(capsys, "--model", model, "--once", "/releese_notes")
     spaced = _chat(capsys, "--model", model, "--once", " /tmp is full")
+    own = _chat(capsys, "--model", model, "--once", "/skils")
 
+    assert "Did you mean /skills" in own[2]
     assert (code, out) == (1, "")
     assert "/release_notes" in err
     assert spaced[:2] == (0, "answered\n")
@@ -436,3 +472,27 @@ def test_a_model_that_cannot_be_opened_is_one_sentence(
 
 def test_an_empty_message_is_wrong_usage(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert _chat(capsys, "--model", world.script({"text": "ok"}), "--once", " ")[0] == 2
+
+
+REVIEW = {
+    "action": "create",
+    "skillName": "tag-releases",
+    "title": "Tag releases",
+    "reason": "It was asked for twice",
+    "description": "Tag a release after its notes are written.",
+    "body": "## Workflow\n\n- Write the notes.\n- Tag the commit.\n",
+}
+
+
+def test_the_model_of_the_chat_reviews_where_no_other_is_configured(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"reviewMode": "llm", "reviewInterval": 1}
+    world.config(plugins={"entries": {"skill-workshop": {"enabled": True, "config": settings}}})
+    model = world.script({"text": "Tagged."}, {"text": json.dumps(REVIEW)})
+
+    events = _events(capsys, "--model", model, "--once", "Tag the release as we always do")
+
+    assert "".join(event["text"] for event in _of(events, "textDelta")) == "Tagged."
+    (proposed,) = _of(events, "proposed")
+    assert (proposed["skillName"], proposed["status"]) == ("tag-releases", "pending")

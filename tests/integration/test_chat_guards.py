@@ -73,6 +73,24 @@ def test_arguments_that_are_no_object_are_answered(
     assert events[-1]["ok"]
 
 
+@pytest.mark.parametrize(
+    ("message", "said"), [("/kept_back do it", "KINDS-OF-CHANGES"), ("hi", "there is no skill")]
+)
+def test_what_is_kept_from_the_model_is_read_once_a_person_called_it(
+    world: World, capsys: pytest.CaptureFixture[str], message: str, said: str
+) -> None:
+    front = "name: kept-back\ndescription: For people alone.\ndisable-model-invocation: true"
+    world.skill(
+        "kept-back", f"---\n{front}\n---\n\nSee kinds.md.\n", **{"kinds.md": "KINDS-OF-CHANGES"}
+    )
+    asked = {"name": "kept-back", "path": "kinds.md"}
+    model = world.script(_tool("read_skill", asked), {"text": "ok"})
+
+    events = _events(capsys, "--model", model, "--once", message)
+
+    assert said in _of(events, "toolAnswered")[0]["text"]
+
+
 @pytest.mark.parametrize("policy", ["pending", "auto"])
 def test_a_skill_is_not_written_where_nobody_can_say_yes(
     world: World, capsys: pytest.CaptureFixture[str], policy: str

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -72,11 +72,13 @@ class Terminal:
 
 
 @contextmanager
-def chatting(world: World, *args: str) -> Iterator[tuple[Terminal, "subprocess.Popen[bytes]"]]:
+def chatting(
+    world: World, *args: str, start: Sequence[str] = ("-m", "prowess", "chat")
+) -> Iterator[tuple[Terminal, "subprocess.Popen[bytes]"]]:
     ours, theirs = pty.openpty()
     env = {**os.environ, "TERM": "xterm", "HOME": str(world.root / "home")}
     with subprocess.Popen(
-        [sys.executable, "-m", "prowess", "chat", *args],
+        [sys.executable, *start, *args],
         cwd=world.work,
         env=env,
         stdin=theirs,

@@ -269,17 +269,103 @@ def test_it_asks_for_the_sessions_of_an_agent_and_for_jobs_that_are_off(quiet: S
         every = client.call("sessions.list", {"includeGlobal": True, "includeUnknown": True})
         jobs = client.call("cron.list", {"includeDisabled": True})
 
-    conforms(found, {"sessions": [{"key": str}]})
-    conforms(every, {"sessions": [{"key": str}]})
+    shape = {"ts": int, "count": int, "hasMore": FLAG, "defaults": dict, "sessions": [{"key": str}]}
+    conforms(found, shape)
+    conforms(every, shape)
+    # Their page reads this one, and stops where it is not there.
+    assert "modelSelectionTarget" in found["defaults"]
     assert jobs["jobs"] == []
 
 
-def test_what_it_asks_for_and_does_not_need_is_refused_without_harm(quiet: Served) -> None:
+@pytest.mark.parametrize("name", ["IDENTITY.md", "AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md"])
+def test_a_file_that_tells_an_agent_who_it_is_may_be_missing(quiet: Served, name: str) -> None:
     with Claw3D(quiet) as client:
-        error, _ = client.refused("agents.files.get", {"agentId": "main", "name": "IDENTITY.md"})
+        found = client.call("agents.files.get", {"agentId": "main", "name": name})
 
-        assert error.code == "INVALID_REQUEST"
-        assert client.call("status", {})
+    place = str(quiet.work / name)
+    assert (found["agentId"], found["workspace"]) == ("main", str(quiet.work))
+    file = found["file"]
+    assert (file["name"], file["path"], file["missing"]) == (name, place, True)
+    assert "content" not in file
+
+
+def test_a_file_that_is_there_comes_with_its_text_and_no_other_file_does(world: Served) -> None:
+    (world.work / "IDENTITY.md").write_text("- Name: Zed\n", encoding="utf-8")
+    (world.home / "secret.md").write_text("secret", encoding="utf-8")
+    (world.work / "SOUL.md").symlink_to(world.home / "secret.md")
+
+    with Claw3D(world) as client:
+        file = client.call("agents.files.get", {"agentId": "main", "name": "IDENTITY.md"})["file"]
+        link = client.call("agents.files.get", {"agentId": "main", "name": "SOUL.md"})["file"]
+        other, _ = client.refused("agents.files.get", {"agentId": "main", "name": "../x.md"})
+        ghost, _ = client.refused("agents.files.get", {"agentId": "ghost", "name": "SOUL.md"})
+
+    assert (file["missing"], file["size"], file["content"]) == (False, 12, "- Name: Zed\n")
+    assert isinstance(file["updatedAtMs"], int)
+    assert (link["missing"], "content" in link) == (True, False)
+    assert (other.code, ghost.code) == ("INVALID_REQUEST", "INVALID_REQUEST")
+
+
+def test_its_helper_removes_a_skill_with_a_way_back_and_leaves_no_agent(world: Served) -> None:
+    stamp = "1794839741877"
+    with Claw3D(world) as client:
+        report = client.call("skills.status", {"agentId": "main"})
+        skill = next(one for one in report["skills"] if one["name"] == "github")
+        name = f"Skill Remover {stamp}"
+        made = client.call("agents.create", {"name": name, "workspace": report["workspaceDir"]})
+        _write(client, lambda config: _with_agent(config, made["agentId"]))
+        sent = client.call("chat.send", _removal(made["agentId"], skill["baseDir"]))
+        ended = client.call("agent.wait", {"runId": sent["runId"], "timeoutMs": 60_000})
+        left = client.call("config.get", {})["config"]
+        names = [one["name"] for one in client.call("skills.status", {})["skills"]]
+        (trashed,) = client.call("skills.trash", {})["removed"]
+        client.call("skills.restore", {"id": trashed["id"]})
+
+    assert (made["ok"], made["agentId"]) == (True, f"skill-remover-{stamp}")
+    assert ended == {"runId": sent["runId"], "status": "ok"}
+    assert "github" not in names
+    assert "skill-remover" not in json.dumps(left)
+    assert (world.work / "skills" / "github" / "SKILL.md").is_file()
+
+
+def test_its_helper_removes_nothing_that_is_no_skill_of_ours(world: Served) -> None:
+    outside = world.home / "precious"
+    outside.mkdir()
+    (outside / "SKILL.md").write_text("---\nname: precious\n---\n", encoding="utf-8")
+    with Claw3D(world) as client:
+        made = client.call("agents.create", {"name": "Skill Remover 1794839741878"})
+        for target in (str(outside), str(world.work / "skills"), "/", ""):
+            error, _ = client.refused("chat.send", _removal(made["agentId"], target))
+            assert "nothing was removed" in error.message
+        bundled = next(one for one in client.call("skills.status", {})["skills"] if one["bundled"])
+        error, _ = client.refused("chat.send", _removal(made["agentId"], bundled["baseDir"]))
+
+    assert error.code == "INVALID_REQUEST"
+    assert (outside / "SKILL.md").is_file()
+
+
+def test_other_agents_and_messages_get_an_answer_that_its_page_can_show(quiet: Served) -> None:
+    with Claw3D(quiet) as client:
+        agent, _ = client.refused("agents.create", {"name": "Helper", "workspace": "/x"})
+        chat, _ = client.refused("chat.send", {"sessionKey": "agent:main:main", "message": "hi"})
+        run, _ = client.refused("agent.wait", {"runId": "x"})
+
+    assert "config" in agent.message
+    assert "runs no agents" in chat.message
+    assert (chat.code, run.code) == ("INVALID_REQUEST", "INVALID_REQUEST")
+
+
+def _removal(agent_id: str, folder: str) -> Json:
+    """Return the message of its helper; it says more, in lines of their own."""
+    message = f'Delete one skill.\nTarget directory: {json.dumps(folder)}\nAllowed root: "/"\n'
+    key = f"agent:{agent_id}:main"
+    return {"sessionKey": key, "message": message, "deliver": False, "idempotencyKey": "k"}
+
+
+def _with_agent(config: Json, agent_id: str) -> Json:
+    agents = config.get("agents", {})
+    entry = {"id": agent_id, "tools": {"alsoAllow": ["group:fs"]}}
+    return {**config, "agents": {**agents, "list": [*agents.get("list", []), entry]}}
 
 
 def test_its_reload_mode_is_taken_and_kept(world: Served) -> None:

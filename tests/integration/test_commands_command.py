@@ -109,7 +109,7 @@ def test_the_table_names_command_arguments_tool_and_skill(
     lines = {line.split()[0]: line for line in shown.splitlines()}
     assert code == 0
     assert lines["/code_review"].split()[1:3] == ["[file]", "[branch]"]
-    assert lines["/code_review"].endswith("code-review")
+    assert lines["/code_review"].split()[3] == "code-review"
     assert "[tool: send_note] Sends a note." in lines["/notify"]
 
 

@@ -76,8 +76,16 @@ def _files(folder: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("scope", ["--user", "--project"])
-@pytest.mark.parametrize("harness", [one.value for one in Harness])
+@pytest.mark.parametrize(
+    ("harness", "scope"),
+    [
+        (one.value, scope)
+        for one in Harness
+        for scope in ("--user", "--project")
+        # It has one configuration, whatever the project.
+        if (one, scope) != (Harness.OPENCLAW, "--project")
+    ],
+)
 def test_each_harness_is_connected_once_and_removed_without_a_trace(
     harness: str, scope: str, world: Path
 ) -> None:
@@ -90,6 +98,55 @@ def test_each_harness_is_connected_once_and_removed_without_a_trace(
     assert first
     assert first == second
     assert _files(world) == {}
+
+
+def test_a_harness_with_one_configuration_is_not_connected_for_a_project(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["connect", "openclaw", "--project", "--yes"]) != 0
+
+    assert "prowess connect openclaw --user" in capsys.readouterr().err
+    assert _files(world) == {}
+
+
+@pytest.mark.parametrize(
+    ("harness", "name", "text"),
+    [
+        ("qwen", ".qwen/settings.json", '{\n  // mine\n  "model": {"name": "q"},\n}\n'),
+        ("opencode", ".config/opencode/opencode.json", '{"mcp": {}, "model": "a/b"}'),
+        ("openclaw", ".openclaw/openclaw.json", '{\n\t"plugins": { "entries": {} } // keep\n}'),
+        ("openclaw", ".openclaw/openclaw.json", '{"mcp": {"servers": {"x": {"command": "y"}}}}'),
+        ("copilot", ".copilot/mcp-config.json", '{"mcpServers": {}}\r\n'),
+    ],
+)
+def test_what_was_in_the_settings_comes_back_to_the_byte(
+    harness: str, name: str, text: str, world: Path
+) -> None:
+    path = world / "home" / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(text.encode())
+
+    assert main(["connect", harness, "--yes"]) == 0
+    there = path.read_bytes()
+    assert main(["connect", harness, "--yes", "--remove"]) == 0
+
+    assert b"prowess" in there
+    assert _files(world) == {f"home/{name}": text.encode()}
+
+
+def test_a_plugin_of_somebody_else_under_our_name_stays(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = world / "home/.config/opencode/plugin/prowess.js"
+    path.parent.mkdir(parents=True)
+    path.write_text("export default async () => ({})\n")
+
+    assert main(["connect", "opencode", "--yes"]) != 0
+
+    assert "not ours" in capsys.readouterr().err
+    assert list(_files(world)) == ["home/.config/opencode/plugin/prowess.js"]
+    assert main(["connect", "opencode", "--yes", "--remove"]) == 0
+    assert path.read_text() == "export default async () => ({})\n"
 
 
 def test_comments_order_and_what_others_wrote_stay_and_come_back_to_the_byte(world: Path) -> None:

@@ -1,6 +1,8 @@
 """What `prowess doctor` says of a state folder, of stores and of folders that nobody uses."""
 
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,45 @@ def test_a_state_folder_that_is_none_is_a_problem(world: Path, *, is_link: bool)
     assert finding.level is DoctorLevel.PROBLEM
     assert f"{state} is no folder" in finding.text
     assert "PROWESS_HOME" in finding.todo
+
+
+@pytest.mark.parametrize("place", ["/proc/prowess-state", "file/state", "closed/state", "closed"])
+def test_a_home_in_which_nothing_can_be_kept_is_a_problem(
+    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    (world / "file").write_text("x")
+    (world / "closed").mkdir(mode=0o500)
+    if place.startswith("closed") and os.geteuid() == 0:
+        pytest.skip("nothing is closed to the administrator")
+    if place.startswith("/proc") and not sys.platform.startswith("linux"):
+        pytest.skip("there is no such folder here")
+    monkeypatch.setenv("PROWESS_HOME", str(world / place))
+
+    told = [one for one in _doctor(capsys, "problem") if "cannot be written" in one["text"]]
+
+    (problem,) = told
+    assert str((world / place).parent) in problem["text"] or place == "closed"
+    assert "PROWESS_HOME" in problem["todo"]
+
+
+def test_a_config_whose_folder_takes_nothing_is_a_problem(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (world / "state" / "prowess.json").unlink()
+    (world / "state" / "prowess.json").symlink_to("/proc/version")
+
+    told = [one["text"] for one in _doctor(capsys, "problem")]
+
+    assert [one for one in told if one.startswith("/proc cannot be written")], told
+
+
+def test_looking_whether_a_home_can_be_written_leaves_nothing_there(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted((world / "state").iterdir())
+
+    assert not [one for one in _doctor(capsys, "problem") if "written" in one["text"]]
+    assert [one for one in (world / "state").iterdir() if one.suffix == ".json"] == before
 
 
 def test_a_state_folder_that_others_may_look_into_is_a_warning(

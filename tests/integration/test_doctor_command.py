@@ -53,6 +53,24 @@ def test_a_fresh_machine_is_well_and_its_harnesses_are_not_spoken_of(
     assert sorted(path.name for path in (world / "home").iterdir()) == []
 
 
+def test_another_installation_on_the_path_is_named_and_none_is_not_another(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["connect", "qwen", "--dry-run"]) == 0
+    alone = capsys.readouterr().out
+    other = world / "bin" / "prowess"
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    assert main(["connect", "qwen", "--dry-run"]) == 0
+    beside = capsys.readouterr().out
+
+    _, report = _doctor(capsys)
+
+    assert f"is another installation: {other}" in _of(report, "warning")
+    assert "is not on your PATH" in alone
+    assert f"({other}) is not this installation" in beside.replace("\n", " ")
+
+
 def test_every_harness_that_is_connected_passes_its_self_test(
     world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

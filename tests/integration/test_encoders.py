@@ -17,14 +17,24 @@ from tests.rows import each_row
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
+from tools import outline
 
 import prowess
 from prowess.errors import EncoderError
-from prowess.host.models.choice import open_encoder
 from prowess.host.models.encoder_endpoint import EndpointEncoder
-from prowess.host.models.local import OnnxEncoder, SentenceTransformersEncoder, hash_model
+from prowess.host.models.local import (
+    KNOWN_FILE,
+    OUTLINE_FILE,
+    OnnxEncoder,
+    SentenceTransformersEncoder,
+    hash_model,
+    name_text,
+)
+from prowess.routing.background import list_messages
+from prowess.routing.occasions import read_needs
 from prowess.runtime.ports import Encoder, Vectors
 from prowess.settings import EncoderSettings
+from prowess.wiring.library import open_encoder
 
 BUNDLED = str(Path(prowess.__file__).parent / "model")
 KEY = "sk-do-not-show-this"
@@ -80,6 +90,21 @@ def test_only_the_beginning_of_a_long_text_counts(bundled: OnnxEncoder) -> None:
     assert np.array_equal(first, second)
 
 
+def test_another_language_is_read_by_its_english_words(bundled: OnnxEncoder) -> None:
+    skill, other, *said = bundled.encode(
+        [
+            "Back up the database",
+            "Bake bread",
+            "请备份数据库",
+            "Sichere bitte die Datenbank",
+            "データベースをバックアップしてください",
+        ]
+    )
+
+    for vector in said:
+        assert vector @ skill > vector @ other + 0.3
+
+
 def test_threads_that_come_first_at_once_share_one_model() -> None:
     encoder = OnnxEncoder(BUNDLED, english_only=True)
 
@@ -89,9 +114,38 @@ def test_threads_that_come_first_at_once_share_one_model() -> None:
     assert all(np.array_equal(rows, found[0]) for rows in found)
 
 
+def test_the_texts_that_every_index_needs_come_with_their_vectors() -> None:
+    encoder = OnnxEncoder(BUNDLED, english_only=True)
+    texts = [*list_messages(), *read_needs().values()]
+    kept = np.load(next(Path(BUNDLED).glob(KNOWN_FILE.format("*"))))
+
+    assert set(kept["name"].tolist()) == {name_text(text).encode() for text in texts}
+    some = [texts[0], "knead a dough", texts[-1]]
+    # A text by itself is always read by the model.
+    alone = np.stack([encoder.encode([text])[0] for text in some])
+    assert np.allclose(encoder.encode(some), alone, atol=1e-3)
+    assert np.array_equal(encoder.encode(some)[1], alone[1])
+
+
+def test_the_outline_is_the_bundled_model_and_gives_its_very_vectors(tmp_path: Path) -> None:
+    texts = ["deploy it", "a much longer text " * 40, "Sichere bitte die Datenbank", ""]
+    for name in ("encoder.onnx", "tokenizer.json"):
+        (tmp_path / name).symlink_to(Path(BUNDLED) / name)
+    brief = OnnxEncoder(BUNDLED, english_only=True)
+    brief.is_brief = True
+
+    whole = OnnxEncoder(str(tmp_path), english_only=True).encode(texts)
+
+    assert (Path(BUNDLED) / OUTLINE_FILE).read_bytes() == outline.make(
+        (Path(BUNDLED) / "encoder.onnx").read_bytes()
+    )
+    assert np.array_equal(OnnxEncoder(BUNDLED, english_only=True).encode(texts), whole)
+    assert np.array_equal(brief.encode(texts), whole)
+
+
 def test_choosing_and_naming_an_encoder_loads_no_model() -> None:
     script = (
-        "import sys; from prowess.host.models.choice import open_encoder;"
+        "import sys; from prowess.wiring.library import open_encoder;"
         "from prowess.settings import EncoderSettings;"
         f"print(open_encoder(EncoderSettings(), {{}}, '/', bundled={BUNDLED!r}).id);"
         "print({'onnxruntime', 'tokenizers', 'urllib.request', 'logging'} & set(sys.modules))"
@@ -101,7 +155,7 @@ def test_choosing_and_naming_an_encoder_loads_no_model() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
 
-    assert shown.stdout.split() == [f"bundled-{hash_model(BUNDLED)}", "set()"]
+    assert shown.stdout.split() == [f"bundled-{hash_model(BUNDLED)}-glossed", "set()"]
 
 
 # Other folders with an ONNX model
@@ -225,7 +279,7 @@ def test_a_recorded_hash_of_the_bundled_model_saves_reading_it(
 
     found = OnnxEncoder(str(folder), english_only=True).id
 
-    assert found == f"bundled-{taken or hash_model(str(folder))}"
+    assert found == f"bundled-{taken or hash_model(str(folder))}-glossed"
 
 
 def problem_of(encoder: Encoder, text: str = "east") -> str:

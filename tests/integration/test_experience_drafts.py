@@ -163,7 +163,7 @@ def test_a_dry_run_says_where_draft_and_replay_would_be(world: World, mode: str)
 
 
 def kept(world: World) -> dict[str, bytes]:
-    """Every file of the workspace and of the state, but for locks."""
+    """Every file of the workspace and of the state, but for locks and kept reports."""
 
     def files() -> Iterator[Path]:
         for top in (world.work, world.state):
@@ -173,7 +173,7 @@ def kept(world: World) -> dict[str, bytes]:
     return {
         str(path): path.read_bytes()
         for path in files()
-        if not path.name.endswith((".lock", "-wal", "-shm"))
+        if not path.name.endswith((".lock", "-wal", "-shm", "reports.db"))
     }
 
 
@@ -216,7 +216,7 @@ def test_a_dry_promotion_of_the_library_keeps_nothing(world: World) -> None:
     with library(world) as service:
         done = service.promote(draft["id"], dry_run=True)
 
-    assert done.skill == "generate-the-invoices"
+    assert done.skill == "generate-invoices"
     assert kept(world) == before
     assert proposals(world) == []
 
@@ -269,3 +269,36 @@ def test_what_another_workspace_removed_is_not_listed(world: World, tmp_path: Pa
     other.mkdir()
 
     assert world.ask("experience", "restore", "--workspace", str(other)).json == {"trash": []}
+
+
+def test_half_a_command_is_never_promoted_and_the_step_is_named(world: World) -> None:
+    task = commands("Make the yearly report", "cat a.yaml", "python report.py " + "x " * 1_000)
+    built = world.ask("experience", "build", saved("t.jsonl", task), "--workspace", str(world.work))
+    draft = built.json["drafts"][0]
+
+    said = world.run("experience", "promote", draft["id"], "--workspace", str(world.work))
+
+    assert said.code != 0
+    assert "what step 2 does is cut off" in said.err
+    assert "Write all of it into " in said.err
+
+
+def test_a_command_of_usual_length_is_promoted_whole(world: World) -> None:
+    line = "python report.py --year 2026 --out reports/2026.pdf " + "--include regional " * 8
+    task = commands("Make the yearly report", "cat a.yaml", line)
+    at = ("--workspace", str(world.work))
+    draft = world.ask("experience", "build", saved("t.jsonl", task), *at).json["drafts"][0]
+
+    world.ask("experience", "promote", draft["id"], "--name", "report", *at)
+
+    assert line.strip() in (world.work / "skills" / "report" / "SKILL.md").read_text()
+
+
+def test_a_question_becomes_no_draft(world: World) -> None:
+    asked = commands("Why does the nightly build fail?", "cat ci.log", "grep error ci.log")
+    file = saved("t.jsonl", asked)
+
+    found = world.ask("experience", "build", file, "--workspace", str(world.work)).json["drafts"]
+
+    assert [(one["status"], one["path"]) for one in found] == [("unchanged", None)]
+    assert "question" in found[0]["reason"]

@@ -15,7 +15,7 @@ from prowess.errors import PathError
 from prowess.host.files.archives import read_archive
 from prowess.host.writers.export import ExportFolders
 from prowess.runtime.harness.export import Build, Placed
-from prowess.runtime.sync import CopiedFile
+from prowess.runtime.sharing.sync import CopiedFile
 
 DIALECT = """---
 name: Deploy It!

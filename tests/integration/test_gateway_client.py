@@ -168,7 +168,7 @@ def test_a_wrong_token_is_refused_and_repeated_nowhere(
     with pytest.raises(GatewayCallError) as caught:
         ask(quiet, lambda gateway: gateway.health(), token=CANARY)
 
-    assert caught.value.reason == "UNAUTHORIZED"
+    assert caught.value.details["code"] == "AUTH_TOKEN_MISMATCH"
     assert CANARY not in f"{caught.value!r} {caplog.text}"
 
 

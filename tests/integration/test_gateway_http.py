@@ -23,6 +23,7 @@ from prowess.gateway.app import GatewayOptions
 from prowess.gateway.calls import Json
 from prowess.gateway.hub import Hub
 from prowess.gateway.limits import GatewayLimits
+from prowess.settings import GatewaySettings
 
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 JSON = {**BEARER, "Content-Type": "application/json"}
@@ -40,7 +41,7 @@ def world() -> Iterator[World]:
         token=TOKEN,
         version="1.2.3",
         allowed_hosts=("gateway.example.test",),
-        allowed_origins=("https://studio.example.test",),
+        configured=lambda: GatewaySettings(allowed_origins=("https://studio.example.test",)),
     )
     with running(options, static=HTMLResponse("<p>studio</p>")) as one:
         yield one

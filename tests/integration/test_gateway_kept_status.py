@@ -1,5 +1,6 @@
 """`skills.status` of a gateway: made and encoded once, and anew as soon as something changed."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -56,3 +57,65 @@ def test_a_change_is_in_the_next_report(gateway: ServedGateway, tmp_path: Path) 
     assert '"tulips"' not in before.text
     assert '"tulips"' in after.text
     assert method.answer(call) is after
+
+
+def _ask(gateway: ServedGateway, name: str, params: given.AgentParams) -> Json:
+    method = next(one for one in skill_methods(gateway.services) if one.name == name)
+    answer = method.answer(RpcCall(method=name, params=params, client=Client(id="test")))
+    assert isinstance(answer, dict)
+    return answer
+
+
+def test_rows_say_the_same_in_few_bytes_and_nothing_to_who_has_them(
+    gateway: ServedGateway, tmp_path: Path
+) -> None:
+    for number in range(300):
+        _write(tmp_path / "work", f"roses-of-kind-{number:03}")
+    gateway.runtime.skills.refresh()
+    whole = _status(gateway)
+
+    rows = _ask(gateway, "skills.rows", given.RowsParams())
+
+    assert isinstance(rows, EncodedPayload)
+    shapes = [{"name": name, **rows["shapes"][shape]} for name, shape, *_ in rows["rows"]]
+    for row, status in zip(shapes, whole["skills"], strict=True):
+        assert row["name"] == status["name"]
+        for field in ("eligible", "blockedByScanner", "modelVisible", "disabled"):
+            assert bool(row.get(field)) == bool(status[field])
+    assert len(rows.text) < 60 * len(rows["rows"])
+    again = _ask(gateway, "skills.rows", given.RowsParams(since=rows["revision"]))
+    assert again == {"agentId": "main", "revision": rows["revision"], "same": True}
+
+
+def test_what_a_window_shows_is_asked_for_by_name_and_searched_by_letters(
+    gateway: ServedGateway, tmp_path: Path
+) -> None:
+    _write(tmp_path / "work", "tulips")
+    gateway.runtime.skills.refresh()
+
+    some = _ask(gateway, "skills.some", given.SomeParams(names=("tulips", "nothing")))
+    found = _ask(gateway, "skills.match", given.MatchParams(query="WATERS tul"))
+
+    assert [one["description"] for one in some["skills"]] == ["Waters tulips."]
+    assert found["names"] == ["tulips"]
+
+
+def test_what_a_limit_cuts_or_nobody_can_read_is_a_row_with_its_reason(
+    gateway: ServedGateway, tmp_path: Path
+) -> None:
+    limits = {"skills": {"limits": {"maxSkillsLoadedPerSource": 1}}}
+    (tmp_path / "state").mkdir(exist_ok=True)
+    (tmp_path / "state" / "prowess.json").write_text(json.dumps(limits))
+    _write(tmp_path / "work", "tulips")
+    torn = tmp_path / "work" / "skills" / "torn"
+    torn.mkdir()
+    (torn / "SKILL.md").write_text("---\nname: torn\n")
+    gateway.runtime.skills.refresh()
+
+    rows = _ask(gateway, "skills.rows", given.RowsParams())
+
+    lost = {name: rows["shapes"][shape] for name, shape, *_ in rows["rows"]}
+    assert lost["torn"]["unread"] == "broken"
+    assert lost["tulips"]["unread"] == "cut"
+    assert "maxSkillsLoadedPerSource" in lost["tulips"]["fix"]
+    assert not gateway.runtime.why("tulips").visible

@@ -10,6 +10,7 @@ from tests.integration.gateway_world import Peer
 from tests.integration.house_world import NO_PROGRAM, House, inhabited, visited
 from tests.integration.install_world import Server
 
+from prowess.data import read_table
 from prowess.errors import ConfigError, StoreError
 from prowess.gateway.calls import Client, ClientScope, Json, RpcCall
 from prowess.gateway.methods.system import system_methods
@@ -17,13 +18,19 @@ from prowess.runtime.config.redaction import REDACTED
 
 # What clients of other gateways read of a skill.
 ENTRY = {
-    "name", "description", "source", "bundled", "filePath", "baseDir", "skillKey", "primaryEnv",
-    "emoji", "homepage", "always", "disabled", "blockedByAllowlist", "eligible", "requirements",
+    "name", "description", "source", "bundled", "filePath", "baseDir", "skillKey", "always",
+    "disabled", "blockedByAllowlist", "eligible", "requirements",
     "missing", "configChecks", "install", "blockedByAgentFilter", "platformIncompatible",
     "modelVisible", "userInvocable", "commandVisible",
 }  # fmt: skip
-# Other clients ask for these in ways of their own, and nothing changes the answer.
-LENIENT = {"models.list", "sessions.list", "exec.approvals.get", "cron.list", "connect"}
+ABSENT = read_table("gateway/methods/absent.toml")
+# Other clients ask for these in ways of their own, and what is not known changes nothing.
+LENIENT = {
+    "connect", "models.list", "sessions.list", "system-presence", "agents.create",
+    "agent.wait", "chat.history", "chat.send", "chat.startup", "models.authStatus",
+    "sessions.messages.subscribe",
+    *(row[0] for group in ABSENT.values() for row in group["answers"]),
+}  # fmt: skip
 NEEDS = {"bins", "anyBins", "env", "config", "os"}
 WORKSPACE = "openclaw-workspace"
 BODY = "# Packing\n\n## Workflow\n\n- Weigh the box.\n"
@@ -131,8 +138,8 @@ def test_status_counts_skills_proposals_and_machines(shared: House, guest: Peer)
     ("method", "wanted"),
     [
         ("models.list", {"models": []}),
-        ("sessions.list", {"sessions": [], "count": 0}),
-        ("cron.list", {"jobs": []}),
+        ("tasks.list", {"tasks": []}),
+        ("question.list", {"questions": []}),
         ("skills.trash", {"removed": []}),
     ],
 )
@@ -178,7 +185,9 @@ def test_a_status_report_has_every_field_that_clients_read(shared: House, guest:
 
     assert report["workspaceDir"] == str(shared.work)
     assert report["managedSkillsDir"] == str(shared.state / "skills")
-    assert (report["agentId"], report["agentSkillFilter"]) == ("main", None)
+    assert (report["agentId"], "agentSkillFilter" in report) == ("main", False)
+    # What is not there is absent: clients of OpenClaw know no null.
+    assert "null" not in json.dumps(report)
     for row in report["skills"]:
         assert row.keys() >= ENTRY
         assert row["requirements"].keys() == row["missing"].keys() == NEEDS
@@ -434,7 +443,7 @@ def test_a_client_that_only_reads_is_told_which_right_it_lacks(shared: House) ->
 
     assert error["code"] == "FORBIDDEN"
     assert "operator.admin" in error["message"]
-    assert error["details"] == {"missingScope": "operator.admin"}
+    assert error["details"]["missingScope"] == "operator.admin"
 
 
 def test_a_machine_that_lends_programs_may_do_nothing_else(shared: House) -> None:
@@ -479,12 +488,65 @@ def test_an_install_tells_its_client_how_it_goes_and_nobody_else(tmp_path: Path)
     assert not [event for event in other.events if event["event"].endswith("progress")]
 
 
-@pytest.mark.parametrize("params", [{"name": "nobody"}, {"installId": "other"}])
-def test_an_install_of_what_is_not_offered_fails_with_a_result(peer: Peer, params: Json) -> None:
-    answer = peer.call("skills.install", {"name": "needy", "installId": "get", **params})
+@pytest.mark.parametrize(
+    ("params", "reason", "said"),
+    [
+        ({"name": "nobody", "installId": "get"}, "skill-not-found", "nobody"),
+        ({"name": "needy", "installId": "other"}, "option-not-found", "other"),
+        (
+            {"source": "clawhub", "slug": "x", "version": "1", "force": True},
+            "no-registry",
+            "folder",
+        ),
+        ({"source": "upload", "uploadId": "u", "slug": "x"}, "no-registry", "folder"),
+    ],
+)
+def test_an_install_of_what_is_not_offered_fails_with_a_result(
+    peer: Peer, params: Json, reason: str, said: str
+) -> None:
+    answer = peer.call("skills.install", params)
 
-    assert not answer["ok"]
-    assert next(iter(params.values())) in answer["error"]["message"]
+    error, payload = answer["error"], answer["payload"]
+    assert (error["code"], error["details"]) == ("UNAVAILABLE", {"reason": f"install.{reason}"})
+    assert said in error["message"] == payload["message"]
+    assert (payload["ok"], payload["code"], payload["skipReason"]) == (False, None, reason)
+
+
+HOSTILE = "x\x1b[2J\r\x9b31m\u202egnp\u2066\nforged: a line"
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("skills.install", {"name": HOSTILE, "installId": "get"}),
+        ("skills.install", {"name": "needy", "installId": HOSTILE}),
+        ("skills.status", {"agentId": HOSTILE}),
+        ("skills.why", {"name": HOSTILE}),
+        ("skills.validate", {"name": HOSTILE}),
+        ("skills.remove", {"skillKey": HOSTILE, "source": "openclaw-managed"}),
+        ("skills.restore", {"id": HOSTILE}),
+        (HOSTILE, {}),
+    ],
+)
+def test_no_message_moves_a_cursor_or_begins_a_line(peer: Peer, method: str, params: Json) -> None:
+    message = peer.call(method, params)["error"]["message"]
+
+    assert message == " ".join(message.split())
+    assert all(char.isprintable() for char in message), message
+
+
+def test_what_a_skill_asks_for_is_shown_without_control_characters(
+    house: House, peer: Peer
+) -> None:
+    install = [{"id": f"i{HOSTILE}", "kind": "uv", "package": "p", "bins": [f"b{HOSTILE}"]}]
+    requires = {"bins": [f"b{HOSTILE}"], "env": [f"E{HOSTILE}"], "config": [f"c.{HOSTILE}"]}
+    house.skill("odd", metadata=_metadata(requires=requires, install=install, primaryEnv=HOSTILE))
+
+    rows = _paid(peer.call("skills.status", {}))["skills"]
+
+    shown = json.dumps(next(row for row in rows if row["name"] == "odd"), ensure_ascii=False)
+    assert shown.isprintable(), shown
+    assert r"\u001b" not in shown
 
 
 def test_an_entry_is_merged_and_its_key_comes_back_as_a_marker(house: House, peer: Peer) -> None:
@@ -736,7 +798,8 @@ def test_what_is_refused_or_quarantined_is_never_applied(house: House, peer: Pee
     listed = house.both(peer, "skills.proposals.list", {"status": "quarantined"})
     assert [one["id"] for one in listed["proposals"]] == [kept["id"]]
     assert listed["schema"] == "openclaw.skill-workshop.proposals-manifest.v1"
-    assert "alpha" in listed["installedSkills"]
+    alpha = {"name": "alpha", "skillKey": "alpha", "description": "Does alpha. Use it for alpha."}
+    assert alpha in listed["installedSkills"]
 
 
 def test_what_happened_to_proposals_is_read_page_by_page(house: House, peer: Peer) -> None:

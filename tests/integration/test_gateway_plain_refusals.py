@@ -52,9 +52,9 @@ def test_a_right_of_another_role_is_refused_with_the_role(house: House) -> None:
         as_reader = reader.call("config.set", {"raw": "{}"})["error"]
 
     assert 'role "node"' in as_operator["message"]
-    assert as_operator["details"] == {"missingScope": "node"}
+    assert as_operator["details"]["missingScope"] == "node"
     assert 'role "operator"' in as_node["message"]
-    assert as_node["details"] == {"missingScope": "operator.read"}
+    assert as_node["details"]["missingScope"] == "operator.read"
     assert "scopes of connect" in as_reader["message"]
 
 

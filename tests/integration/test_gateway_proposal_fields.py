@@ -110,10 +110,11 @@ def test_each_part_can_be_revised_alone_and_the_others_stay(peer: Peer, made: ob
 
     record = shown["record"]
     assert (record["goal"], record["reason"]) == ("Second", "Second")
-    assert [one["quote"] for one in record["evidence"]] == ["They said it again."]
+    assert record["evidence"] == "They said it again."
+    assert [one["quote"] for one in record["quotes"]] == ["They said it again."]
     assert record["description"] == "Says more. Use."
     assert 'description: "Says more. Use."' in shown["content"]
-    assert record["proposedVersion"] == 4
+    assert record["proposedVersion"] == "v4"
     assert _ask(peer, "inspect", proposalId=record["id"])["record"] == record
 
 

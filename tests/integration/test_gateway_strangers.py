@@ -214,7 +214,7 @@ def test_a_device_with_a_strange_name_is_refused_and_nothing_breaks(
     with running() as world, Peer(world) as peer:
         error = peer.call("connect", connect_params(device=device))["error"]
 
-    assert error["code"] == "UNAUTHORIZED"
+    assert error["details"] == {"code": "DEVICE_AUTH_DEVICE_ID_MISMATCH"}
     assert "device.id" in error["message"]
     assert caplog.text == ""
 

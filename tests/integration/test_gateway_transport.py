@@ -98,8 +98,10 @@ def test_without_a_common_protocol_the_range_is_named_and_the_connection_closes(
     with Peer(world) as peer:
         error = peer.hello(minProtocol=oldest, maxProtocol=newest)["error"]
 
-        assert error["code"] == "PROTOCOL_MISMATCH"
-        assert error["details"] == {"minProtocol": 3, "maxProtocol": 4}
+        assert error["code"] == "INVALID_REQUEST"
+        assert error["details"] == {
+            "code": "PROTOCOL_MISMATCH", "expectedProtocol": 4, "minimumProbeProtocol": 3,
+        }  # fmt: skip
         assert peer.end()[0] == 1002
 
 
@@ -108,7 +110,9 @@ def test_without_the_token_nobody_comes_in(world: World, auth: Json | None) -> N
     with Peer(world) as peer:
         error = peer.hello(auth=auth)["error"]
 
-        assert error["code"] == "UNAUTHORIZED"
+        said = "MISMATCH" if auth else "MISSING"
+        assert error["code"] == "INVALID_REQUEST"
+        assert error["details"]["code"] == f"AUTH_TOKEN_{said}"
         assert "prowess serve" in error["message"]
         assert TOKEN not in json.dumps(error)
         assert peer.end()[0] == 1008
@@ -126,14 +130,14 @@ def test_who_guesses_tokens_has_to_wait_and_who_knows_it_never_does() -> None:
         codes = []
         for _ in range(7):
             with Peer(world) as peer:
-                codes.append(peer.hello(auth={"token": "guess"})["error"]["code"])
+                codes.append(peer.hello(auth={"token": "guess"})["error"]["details"]["code"])
 
         with Peer(world) as peer:
             refused = peer.hello(auth={"token": "guess"})["error"]
         with Peer(world) as peer:
             owner = peer.hello()
 
-    assert codes == ["UNAUTHORIZED"] * 6 + ["RATE_LIMITED"]
+    assert codes == ["AUTH_TOKEN_MISMATCH"] * 6 + ["AUTH_RATE_LIMITED"]
     assert refused["details"]["retryAfterMs"] > 0
     assert owner["ok"]
 
@@ -180,28 +184,37 @@ def test_who_never_introduces_itself_is_sent_away() -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "asked", "got"),
+    ("role", "asked", "named", "got"),
     [
-        (None, None, {"operator.read", "operator.write", "operator.admin", "node"}),
-        ("operator", ["operator.read"], {"operator.read"}),
-        ("operator", ["operator.write"], {"operator.read", "operator.write"}),
-        ("operator", ["operator.approvals"], set()),
-        ("node", ["operator.admin"], {"node"}),
+        (
+            None, None, ["operator.admin", "operator.read", "operator.write"],
+            {"operator.read", "operator.write", "operator.admin", "node"},
+        ),
+        ("operator", ["operator.read"], ["operator.read"], {"operator.read"}),
+        ("operator", ["operator.write"], ["operator.write"], {"operator.read", "operator.write"}),
+        ("operator", ["operator.approvals", "node"], ["operator.approvals"], set()),
+        ("operator", [], [], set()),
+        ("node", ["operator.admin"], ["node"], {"node"}),
     ],
-)
-def test_rights_are_granted_out_of_the_known_ones(
-    world: World, role: str | None, asked: list[str] | None, got: set[str]
+)  # fmt: skip
+def test_rights_are_granted_out_of_the_known_ones_and_named_as_they_were_asked_for(
+    world: World, role: str | None, asked: list[str] | None, named: list[str], got: set[str]
 ) -> None:
     with Peer(world) as peer:
         hello = peer.hello(role=role, scopes=asked)
         seen = peer.call("whoami")["payload"]["scopes"]
         admin = peer.call("admin")
 
-    assert set(hello["payload"]["auth"]["scopes"]) == got
+    assert hello["payload"]["auth"]["scopes"] == named
+    assert hello["payload"]["auth"]["method"] == "token"
     assert set(seen) == got
     if "operator.admin" not in got:
         assert admin["error"]["code"] == "FORBIDDEN"
-        assert admin["error"]["details"] == {"missingScope": "operator.admin"}
+        assert admin["error"]["details"] == {
+            "code": "MISSING_SCOPE",
+            "missingScope": "operator.admin",
+            "requiredScopes": ["operator.admin"],
+        }
 
 
 def test_a_device_that_signed_the_challenge_comes_in(world: World) -> None:
@@ -212,18 +225,20 @@ def test_a_device_that_signed_the_challenge_comes_in(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "kind"),
     [
-        {"nonce": "another-connection's"},
-        {"at": 1_600_000_000_000},
-        {"token": "signed-with-another-token"},
+        ({"nonce": "another-connection's"}, "NONCE_MISMATCH"),
+        ({"at": 1_600_000_000_000}, "SIGNATURE_EXPIRED"),
+        ({"token": "signed-with-another-token"}, "SIGNATURE_INVALID"),
     ],
 )
-def test_a_device_that_signed_something_else_does_not(world: World, change: Json) -> None:
+def test_a_device_that_signed_something_else_does_not(
+    world: World, change: Json, kind: str
+) -> None:
     with Peer(world) as peer:
         error = peer.call("connect", _signed(peer, **change))["error"]
 
-        assert error["code"] == "UNAUTHORIZED"
+        assert error["details"] == {"code": f"DEVICE_AUTH_{kind}"}
         assert "device." in error["message"]
         assert peer.end()[0] == 1008
 
@@ -233,7 +248,7 @@ def test_a_good_device_does_not_replace_the_token(world: World) -> None:
         params = _signed(peer, token="")
         error = peer.call("connect", {**params, "auth": None})["error"]
 
-    assert error["code"] == "UNAUTHORIZED"
+    assert error["details"]["code"] == "AUTH_TOKEN_MISSING"
     assert "token missing" in error["message"]
 
 

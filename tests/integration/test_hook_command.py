@@ -2,27 +2,32 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from prowess.hooks.harness import Harness
+from prowess.hooks.payloads import read
+from prowess.hooks.registrations import Program
 from prowess.hooks.samples import SAMPLES, PayloadSample
-from prowess.host.harness.call_records import FILE_NAME, HookLog
+from prowess.host.harness.call_records import FILE_NAME, HookLog, place_to_index
 from prowess.host.harness.hook_client import ask
 from prowess.host.harness.hook_socket import HookQuestion, HookSocket
 from prowess.host.models.local import OnnxEncoder
 from prowess.runtime.ports import Vectors
-from prowess.wiring import open_runtime
-from prowess.wiring.hook import answer_alone, answer_hook
-from prowess.wiring.warm_hook import WarmHooks, serving_hooks
+from prowess.wiring import open_runtime, warm_hook
+from prowess.wiring.hook import HookPlace, answer_alone, answer_hook
+from prowess.wiring.warm_hook import WarmHooks, open_turn_learning, serving_hooks
 
 HEAVY = ("click", "pydantic", "sqlalchemy", "mcp", "starlette", "uvicorn", "httpx", "rich")
 FORMS = (
@@ -30,6 +35,8 @@ FORMS = (
     ' any "pdf form".\n---\n\n# Forms\n\nRead the fields, then fill them.\n'
 )
 PROMPT = "fill in the tax form pdf"
+# A reason that only an encoder finds.
+_MEANT = re.compile(r'" \(0\.\d\d\)')
 CORRECTION = "next time make sure to verify every field of the form before you save the file"
 
 
@@ -47,11 +54,16 @@ class World:
         folder.mkdir(parents=True)
         (folder / "SKILL.md").write_text(text, encoding="utf-8")
 
-    def configure(self, *, workshop: bool = False, encoder: str = "none") -> None:
+    def configure(
+        self, *, workshop: bool = False, encoder: str = "none", load_threshold: float | None = None
+    ) -> None:
         """Write the config file; words alone route quickly."""
+        routing: dict[str, object] = {"encoder": encoder}
+        if load_threshold is not None:
+            routing["loadThreshold"] = load_threshold
         entry = {"enabled": workshop, "config": {"autoCapture": workshop}}
         values = {
-            "skills": {"routing": {"encoder": encoder}},
+            "skills": {"routing": routing},
             "plugins": {"entries": {"skill-workshop": entry}},
         }
         (self.state / "prowess.json").write_text(json.dumps(values), encoding="utf-8")
@@ -83,7 +95,8 @@ class World:
     def alone(self, given: bytes) -> str:
         """Answer as the hook does without a gateway, in this process: starting one takes time."""
         said: list[str] = []
-        answer_alone(given, self.environ, str(self.work), str(self.state), said.append)
+        place = HookPlace(str(self.work), str(self.state), time.monotonic())
+        answer_alone(given, self.environ, place, said.append)
         return "".join(said)
 
     def asked(self, given: bytes) -> str:
@@ -154,11 +167,106 @@ def test_the_answer_is_the_same_as_that_of_route_with_the_bundled_encoder(world:
     assert all(reason in said for reason in match["reasons"])
 
 
-def test_a_session_begins_with_the_index(world: World) -> None:
-    said = _context(world.alone(world.payload("SessionStart", source="startup")))
+def test_a_short_prompt_is_read_with_what_its_session_said_before(world: World) -> None:
+    world.configure(encoder="bundled", load_threshold=0.23)
+    world.run("route", "--workspace", str(world.work), PROMPT)
+    said = (
+        ("user", "fill in the pdf form for the tax office"),
+        ("assistant", "The first PDF form is filled in. Shall I fill in the second one as well?"),
+    )
+    rows = [{"type": role, "message": {"role": role, "content": text}} for role, text in said]
+    # What tools did before may be long: only the end of the file is read.
+    lines = [json.dumps({"type": "progress", "data": "x" * 1_000})] * 500
+    session = world.root / ".claude" / "projects" / "w" / "one.jsonl"
+    session.parent.mkdir(parents=True)
+    session.write_text("\n".join([*lines, *map(json.dumps, rows)]) + "\n", encoding="utf-8")
+    stranger = world.root / "one.jsonl"
+    stranger.write_bytes(session.read_bytes())
+    prompt = "and my wife's form, too"
 
-    assert "<name>pdf-forms</name>" in said
-    assert "~/w/skills/pdf-forms/SKILL.md" in said
+    assert world.alone(world.payload(prompt=prompt)) == ""
+    assert world.alone(world.payload(prompt=prompt, transcript_path=str(stranger))) == ""
+    told = world.alone(world.payload(prompt=prompt, transcript_path=str(session)))
+    assert "- pdf-forms (score " in _context(told)
+
+
+def test_without_an_index_words_answer_at_once_and_another_process_makes_it(world: World) -> None:
+    world.configure(encoder="bundled")
+    indexes = world.state / "indexes"
+
+    first = _context(world.hook(world.payload()))
+
+    assert "- pdf-forms (score " in first
+    assert not _MEANT.search(first)
+    _wait_until(lambda: indexes.is_dir() and any(indexes.iterdir()))
+    # The lock is free again once the process has ended.
+    _wait_until(lambda: _is_free_to_index(world))
+    assert _MEANT.search(_context(world.hook(world.payload())))
+
+
+def test_one_process_at_a_time_makes_an_index(world: World) -> None:
+    world.configure(encoder="bundled")
+
+    with place_to_index(str(world.state)) as is_free:
+        assert is_free
+        said = [world.hook(world.payload()) for _ in range(3)]
+
+    assert all("pdf-forms" in one for one in said)
+    assert not (world.state / "indexes").exists()
+
+
+def test_connecting_makes_the_index_that_the_first_prompt_needs(world: World) -> None:
+    world.configure(encoder="bundled")
+
+    done = world.run("connect", "codex", "--yes", "--no-mcp", "--workspace", str(world.work))
+
+    assert done.returncode == 0, done.stderr
+    assert _MEANT.search(_context(world.hook(world.payload())))
+
+
+def _is_free_to_index(world: World) -> bool:
+    with place_to_index(str(world.state)) as is_free:
+        return is_free
+
+
+def _wait_until(is_so: Callable[[], bool]) -> None:
+    until = time.monotonic() + 120
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_a_session_begins_with_what_the_harness_does_not_list_itself(world: World) -> None:
+    own = world.work / ".claude" / "skills" / "own"
+    own.mkdir(parents=True)
+    (own / "SKILL.md").write_text(FORMS.replace("pdf-forms", "own"), encoding="utf-8")
+    started = {"source": "startup", "transcript_path": "/home/me/.claude/projects/x/1.jsonl"}
+
+    said = _context(world.alone(world.payload("SessionStart", **started)))
+
+    # Claude Code lists `own`, and nobody but Prowess the others; none of ours is among them.
+    listed = [line.split(",")[0] for line in said.splitlines()[1:]]
+    assert listed == ["- pdf-forms"]
+
+
+def test_a_session_begins_in_silence_where_the_harness_lists_everything(world: World) -> None:
+    (world.work / "skills").rename(world.work / ".agents-skills")
+    (world.work / ".agents").mkdir()
+    (world.work / ".agents-skills").rename(world.work / ".agents" / "skills")
+
+    started = world.payload("SessionStart", source="startup", turn_id="t1")
+
+    assert world.alone(started) == ""
+
+
+def test_our_own_skills_are_hinted_at_only_where_the_prompt_is_about_prowess(world: World) -> None:
+    asked = "is there a skill for that, which skills do I have, and where do I put my skills"
+
+    plain = world.alone(world.payload(prompt=asked))
+    about = world.alone(world.payload(prompt=f"{asked} in Prowess?"))
+
+    assert plain == ""
+    assert "prowess-manual" in about
 
 
 def test_skills_that_the_model_must_not_choose_are_never_named(world: World) -> None:
@@ -182,11 +290,13 @@ def test_the_index_of_many_skills_stays_inside_what_harnesses_take(
         name = f"skill-{number:03}"
         text = f"---\nname: {name}\ndescription: {'Does many things. ' * 50}\n---\n\nText.\n"
         world.skill(name, text)
+    # A hook has no time to scan as many, and names none that nobody has scanned.
+    world.run("list")
 
     said = _context(world.alone(world.payload("SessionStart", source=source)))
 
-    assert len(said) <= 8_000
-    assert "fit here" in said or "<description>" in said
+    assert len(said) <= 1_500
+    assert "- skill-000, file " in said
 
 
 @pytest.mark.parametrize(
@@ -220,7 +330,7 @@ def test_trouble_of_our_own_says_nothing_and_is_noted_without_a_word_of_the_prom
 
     said = world.alone(world.payload(prompt="my very secret words"))
 
-    last = HookLog(str(world.state)).last()[Harness.CLAUDE_CODE]
+    last = HookLog(str(world.state)).recent(Harness.CLAUDE_CODE)[-1]
     assert said == ""
     assert last.problem == "ConfigSyntaxError"
     assert "secret" not in world.log()
@@ -229,7 +339,7 @@ def test_trouble_of_our_own_says_nothing_and_is_noted_without_a_word_of_the_prom
 def test_a_call_is_noted_without_prompt_or_path(world: World) -> None:
     world.alone(world.payload())
 
-    last = HookLog(str(world.state)).last()[Harness.CLAUDE_CODE]
+    last = HookLog(str(world.state)).recent(Harness.CLAUDE_CODE)[-1]
     assert (last.spoke, last.problem) == (True, "")
     assert PROMPT not in world.log()
     assert str(world.work) not in world.log()
@@ -240,6 +350,87 @@ def test_an_answer_is_the_same_bytes_whatever_encoding_a_variable_asks_for(world
 
     assert plain
     assert world.hook(world.payload(), {"PYTHONIOENCODING": "utf-16"}) == plain
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (None, b""),
+        ("exit 1", b""),
+        ("exit 2", b""),
+        ("exit 127", b""),
+        ("echo '{\"a\": 1}'; exit 2", b""),
+        ("echo Traceback: nonsense", b""),
+        ("echo '{oops'", b""),
+        ("exec sleep 60", b""),
+        ("trap '' TERM; while :; do sleep 60; done", b""),
+        ("kill -9 $$", b""),
+        ("cat", b'{"a": "it\'s $HOME\\n"}'),
+    ],
+)
+def test_the_registered_line_ends_well_whatever_becomes_of_the_program(
+    script: str | None, said: bytes, tmp_path: Path
+) -> None:
+    program = tmp_path / "it's mine" / "prowess"
+    program.parent.mkdir()
+    if script is not None:
+        program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        program.chmod(0o755)
+    line = Program(words=(str(program),)).line(1)
+
+    # As every harness starts it: by a shell, with the payload on standard input.
+    done = subprocess.run(
+        ["/bin/sh", "-c", line],
+        input=b'{"a": "it\'s $HOME\\n"}',
+        capture_output=True,
+        check=False,
+        timeout=50,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, b"")
+
+
+def test_a_call_that_is_told_to_stop_is_noted_with_its_caller_and_its_time(world: World) -> None:
+    # Where a harness or the registered line gives up: the payload came, and no answer yet.
+    code = (
+        "import os, signal, sys; from prowess.cli.harness import hook_lane;"
+        " from prowess.wiring import hook;"
+        " hook.answer_alone = lambda *_: os.kill(os.getpid(), signal.SIGTERM);"
+        " hook_lane.run_and_leave()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=world.payload(turn_id="t1"),
+        env=world.environ,
+        cwd=world.work,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    noted = json.loads(world.log())
+    assert (noted["harness"], noted["moment"], noted["problem"]) == (
+        "codex",
+        "prompt",
+        "out of time",
+    )
+    assert noted["took"] > 0
+
+
+def test_a_call_that_came_late_is_answered_from_words_at_once(world: World) -> None:
+    # On a machine so busy that the caller's patience was spent before a message could be read.
+    said: list[str] = []
+    world.configure(encoder="bundled")
+    world.run("route", "--workspace", str(world.work), "anything")
+    place = HookPlace(str(world.work), str(world.state), time.monotonic() - 1_000)
+
+    answer_alone(world.payload(), world.environ, place, said.append)
+
+    assert "pdf-forms" in said[0]
+    assert _MEANT.search(_context(world.alone(world.payload())))
+    assert not _MEANT.search(_context(said[0]))
+    assert json.loads(world.log().splitlines()[0])["problem"] == ""
 
 
 def test_a_payload_beyond_the_limit_is_noted_and_not_read(world: World) -> None:
@@ -318,23 +509,6 @@ def test_a_rehearsal_leaves_no_trace(world: World) -> None:
 
     assert world.log() == ""
     assert not (world.state / "hook-marks").exists()
-
-
-def test_after_a_compaction_the_next_prompt_of_that_session_brings_the_index_again(
-    world: World,
-) -> None:
-    cursor = {"conversation_id": "c", "cursor_version": "3", "workspace_roots": [str(world.work)]}
-    asked = {**cursor, "hook_event_name": "beforeSubmitPrompt", "prompt": "hello there"}
-    compacted = {**cursor, "hook_event_name": "preCompact"}
-
-    before = world.alone(json.dumps(asked).encode())
-    at_compaction = world.alone(json.dumps(compacted).encode())
-    other = world.alone(json.dumps({**asked, "conversation_id": "d"}).encode())
-    after = world.alone(json.dumps(asked).encode())
-    later = world.alone(json.dumps(asked).encode())
-
-    assert (before, at_compaction, other, later) == ("", "", "", "")
-    assert "<name>pdf-forms</name>" in json.loads(after)["additional_context"]
 
 
 def test_a_running_gateway_answers_as_the_hook_would_alone(world: World) -> None:
@@ -428,7 +602,7 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def encode(_self: OnnxEncoder, texts: Sequence[str]) -> Vectors:
         given.extend(texts)
-        return np.eye(len(texts), 8, dtype=np.float32) + np.float32(0.1)
+        return np.eye(len(texts), 384, dtype=np.float32) + np.float32(0.1)
 
     monkeypatch.setattr(OnnxEncoder, "encode", encode)
     return given
@@ -559,7 +733,11 @@ def _transcript(folder: Path, text: str) -> Path:
 
 def _learned(world: World, *payloads: bytes) -> list[Any]:
     """Let a gateway hear of turns, and return what it proposes."""
-    with open_runtime(None, home=world.state, environ=world.environ) as runtime:
+    # A gateway that stops waits a few seconds for its learner: on a busy machine that takes longer.
+    with (
+        patch.object(warm_hook, "_STOP_SECONDS", 120.0),
+        open_runtime(None, home=world.state, environ=world.environ) as runtime,
+    ):
         desk = WarmHooks(runtime)
         desk.start()
         for payload in payloads:
@@ -577,6 +755,40 @@ def test_a_correction_in_a_turn_becomes_a_proposal_once(world: World) -> None:
     proposals = _learned(world, stop, stop, end)
 
     assert [one.session_id for one in proposals] == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("said", "root"),
+    [
+        ("no, use pnpm not npm", "w/.claude/skills"),
+        ("in all my projects: use pnpm, never npm", ".claude/skills"),
+    ],
+)
+def test_a_lesson_lands_where_the_corrected_agent_looks_and_says_so_before(
+    world: World, said: str, root: str
+) -> None:
+    world.configure(workshop=True)
+    path = _transcript(world.root / ".claude" / "projects" / "w", said)
+    stop = world.payload("Stop", transcript_path=str(path), last_assistant_message="Done.")
+    incoming = read(stop, world.environ)
+    assert incoming is not None
+    with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
+        open_turn_learning(runtime).learn(incoming)
+    [proposal] = world.proposals()
+    file = world.root / root / proposal.skill / "SKILL.md"
+    shown = world.run("workshop", "show", proposal.id).stdout.decode()
+    there_before = file.exists()
+
+    done = world.run("workshop", "apply", proposal.id, "--yes")
+    text = file.read_text(encoding="utf-8")
+    undone = world.run("workshop", "rollback", proposal.skill, "--yes")
+
+    assert root in shown
+    assert not there_before
+    assert (done.returncode, undone.returncode) == (0, 0), (done.stderr, undone.stderr)
+    assert "pnpm" in text
+    assert not file.exists()
+    assert not (world.work / "skills" / proposal.skill).exists()
 
 
 def test_a_turn_that_two_names_of_one_harness_bring_is_learned_from_once(world: World) -> None:
@@ -673,4 +885,45 @@ def test_a_program_that_cannot_be_started_is_no_failure(
     said = world.alone(world.payload("Stop", last_assistant_message="Done."))
 
     assert said == ""
-    assert HookLog(str(world.state)).last()[Harness.CLAUDE_CODE].problem == ""
+    assert HookLog(str(world.state)).recent(Harness.CLAUDE_CODE)[-1].problem == ""
+
+
+def test_the_agent_is_asked_about_a_rule_once_in_one_line(world: World) -> None:
+    world.configure(workshop=True)
+    said = ["no, use pnpm not npm", "we use pnpm here, not npm"]
+
+    first, again = (world.alone(world.payload(prompt=text)) for text in said)
+
+    told = json.loads(first)["hookSpecificOutput"]["additionalContext"]
+    assert "mcp__prowess__skill_workshop" in told
+    assert "\n" not in told
+    # So much of the agent's attention it takes: about four characters are a token.
+    assert len(told) < 4 * 60
+    assert again == ""
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "why do we use pnpm and not npm?",
+        "make sure the button is always visible",
+        "now write the release notes",
+    ],
+)
+def test_nobody_is_asked_about_questions_and_tasks(world: World, prompt: str) -> None:
+    world.configure(workshop=True)
+
+    assert "skill_workshop" not in world.alone(world.payload(prompt=prompt))
+
+
+def test_the_line_about_rules_can_be_switched_off(world: World) -> None:
+    world.configure(workshop=True)
+    path = world.state / "prowess.json"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace(
+            '"autoCapture"', '"askAgent": false, "autoCapture"'
+        ),
+        encoding="utf-8",
+    )
+
+    assert world.alone(world.payload(prompt="no, use pnpm not npm")) == ""

@@ -1,15 +1,27 @@
 """What an attacker gets who controls a skill's text, its folder, or a link: a finding at most."""
 
+import itertools
 import json
 import os
+import shutil
+import subprocess
+import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import prowess
 from prowess.cli.main import main
+from prowess.errors import PathError, SkillNotFoundError
+from prowess.host.sources.skill_files import locate_skill, read_inside, read_targets
+from prowess.host.writers.export import SkillFolders
+from prowess.runtime.library import Libraries
 from prowess.wiring import Runtime
+from prowess.wiring import transfer as validated
 
 
 @pytest.fixture
@@ -70,6 +82,23 @@ def test_a_folder_that_becomes_a_link_while_we_run_is_refused(home: Path) -> Non
     runtime.skills.refresh()
 
     assert named == own_names(runtime) == []
+
+
+def test_a_link_that_goes_while_it_is_followed_takes_nothing_else_along(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "work/skills/passing").symlink_to(home / "work/skills/good")
+    read = os.readlink
+
+    def vanish(path: str, **how: Any) -> str:  # noqa: ANN401 - as readlink takes it
+        # What is swapped in and out again is gone between the look at it and the next step.
+        if os.fspath(path).endswith("passing"):
+            raise FileNotFoundError(path)
+        return read(path, **how)
+
+    monkeypatch.setattr(os, "readlink", vanish)
+
+    assert own_names(prowess.open(home / "work")) == ["good"]
 
 
 def test_setting_the_time_of_a_folder_back_hides_nothing(home: Path) -> None:
@@ -299,3 +328,94 @@ def test_disabling_a_skill_with_an_odd_key_works(
     capsys.readouterr()
 
     assert not is_ready(prowess.open(home / "work"), "odd")
+
+
+_SWAPPING = """
+import os, sys
+folder, away, outside = sys.argv[1:]
+print("begun", flush=True)
+while True:
+    os.rename(folder, away)
+    os.symlink(outside, folder)
+    os.unlink(folder)
+    os.rename(away, folder)
+"""
+
+
+@contextmanager
+def swapped(folder: Path, outside: Path) -> Iterator[None]:
+    """Put a link to `outside` in the place of `folder` and take it away, again and again."""
+    words = (str(folder), str(folder.parent.parent / "away"), str(outside))
+    with subprocess.Popen(
+        [sys.executable, "-c", _SWAPPING, *words], stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "begun\n"
+        try:
+            yield
+        finally:
+            child.kill()
+
+
+def _look(runtime: Runtime) -> str:
+    runtime.skills.refresh()
+    return f"{runtime.skills.status()} {runtime.skills.prompt().text}"
+
+
+def _open_file(runtime: Runtime) -> str:
+    libraries = Libraries(runtime.skills, os.path.isdir, read_inside)
+    return str([libraries.file("good", name, None) for name in ("SKILL.md", "notes.txt")])
+
+
+def _list_files(runtime: Runtime) -> str:
+    return str(runtime.skills.resources("good"))
+
+
+def _scan(runtime: Runtime) -> str:
+    return str(list(read_targets(locate_skill(runtime.skills.find("good").skill))))
+
+
+def _copy(runtime: Runtime) -> str:
+    files = SkillFolders().read(runtime.skills.find("good").skill).files
+    return str({path: file.content for path, file in files.items()})
+
+
+def _validate(runtime: Runtime) -> str:
+    return str([item.document for item in validated.candidates(runtime, (), None)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("linked", [False, True], ids=["plain", "allowed link"])
+@pytest.mark.parametrize("reader", [_look, _open_file, _list_files, _scan, _copy, _validate])
+def test_a_skill_folder_that_is_swapped_for_a_link_is_never_followed(
+    home: Path, reader: Callable[[Runtime], str], *, linked: bool
+) -> None:
+    kept, folder = home / "kept" / "good", home / "work/skills/good"
+    if linked:
+        # What may be linked is read where it was found, whatever the link says by now.
+        (home / "state/prowess.json").write_text(
+            json.dumps({"skills": {"load": {"allowSymlinkTargets": [str(home / "kept")]}}})
+        )
+        write(kept, "name: good\ndescription: Use when good.")
+        shutil.rmtree(folder)
+        folder.symlink_to(kept)
+    (folder / "notes.txt").write_text("mine")
+    write(home / "outside/stolen", "name: good\ndescription: STOLEN words.", "STOLEN")
+    for name in ("notes.txt", "STOLEN.txt"):
+        (home / "outside/stolen" / name).write_text("STOLEN")
+    runtime = prowess.open(home / "work")
+    assert own_names(runtime) == ["good"]
+
+    answers, end = 0, time.monotonic() + 20
+    with swapped(folder, home / "outside/stolen"):
+        for rounds in itertools.count():
+            if (rounds > 250 and answers) or time.monotonic() > end:
+                break
+            try:
+                said = reader(runtime)
+            except (PathError, SkillNotFoundError):
+                continue
+            answers += "good" in said or "mine" in said or "notes" in said
+            assert "STOLEN" not in said
+
+    assert answers

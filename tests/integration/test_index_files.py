@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from tests.unit.routing.vectors import SmallEncoder
 
-from prowess.host.store import routing as index_files
-from prowess.host.store.routing import ExamplesFile, IndexFiles, stamp_code
+from prowess.host.files import kept_files
+from prowess.host.files.kept_files import KeptFiles, stamp_code
+from prowess.host.store.routing import ExamplesFile, open_indexes
 from prowess.runtime.ports import Examples, Vectors
 from prowess.runtime.route.index import IndexBuilder
 from prowess.testing import MemoryVectors, make_skill
@@ -19,8 +20,8 @@ RIDER = make_skill("bike-repair", description="Repairs a bicycle: chain, brakes 
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> IndexFiles:
-    return IndexFiles(str(tmp_path / "indexes"), made_by="one")
+def files(tmp_path: Path) -> KeptFiles:
+    return KeptFiles(str(tmp_path / "indexes"), made_by="one", most=12)
 
 
 class CountingVectors(MemoryVectors):
@@ -33,38 +34,41 @@ class CountingVectors(MemoryVectors):
         return super().load(encoder_id, keys)
 
 
-def builder(files: IndexFiles) -> tuple[IndexBuilder, CountingVectors]:
+def builder(files: KeptFiles) -> tuple[IndexBuilder, CountingVectors]:
     vectors = CountingVectors()
     return IndexBuilder(vectors, None, files), vectors
 
 
-def test_what_is_kept_is_found_again(files: IndexFiles) -> None:
+def test_what_is_kept_is_found_again(files: KeptFiles) -> None:
     files.save("a", b"index")
 
     assert files.load("a") == b"index"
     assert files.load("b") is None
 
 
-def test_only_the_owner_may_read_it(files: IndexFiles, tmp_path: Path) -> None:
+def test_only_the_owner_may_read_it(files: KeptFiles, tmp_path: Path) -> None:
     files.save("a", b"index")
 
     (kept,) = (tmp_path / "indexes").iterdir()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
 
-def test_another_version_of_the_code_does_not_read_it(files: IndexFiles, tmp_path: Path) -> None:
+def test_another_version_of_the_code_does_not_read_it(files: KeptFiles, tmp_path: Path) -> None:
     files.save("a", b"index")
 
-    assert IndexFiles(str(tmp_path / "indexes"), made_by="two").load("a") is None
+    assert KeptFiles(str(tmp_path / "indexes"), made_by="two", most=12).load("a") is None
 
 
-def test_a_version_is_told_by_its_files() -> None:
-    assert stamp_code() == stamp_code()
-    assert len(stamp_code()) == 12
+def test_a_version_is_told_by_its_files(tmp_path: Path) -> None:
+    (tmp_path / "words.toml").write_text("[words]")
+    before = stamp_code(str(tmp_path))
+    (tmp_path / "words.toml").write_text("[more]")
+
+    assert before != stamp_code(str(tmp_path)) == stamp_code(str(tmp_path))
 
 
 def test_the_oldest_go_first(tmp_path: Path) -> None:
-    files = IndexFiles(str(tmp_path), made_by="one", most=2)
+    files = KeptFiles(str(tmp_path), made_by="one", most=2)
     for age, key in enumerate(("old", "older")):
         files.save(key, b"index")
         for kept in tmp_path.glob(f"{key}-*"):
@@ -75,8 +79,8 @@ def test_the_oldest_go_first(tmp_path: Path) -> None:
     assert [files.load(key) for key in ("older", "old", "new")] == [None, b"index", b"index"]
 
 
-def test_what_is_too_large_is_not_kept(files: IndexFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_files, "_MOST_BYTES", 4)
+def test_what_is_too_large_is_not_kept(files: KeptFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_files, "_MOST_KEPT_BYTES", 4)
 
     files.save("a", b"12345")
 
@@ -85,14 +89,14 @@ def test_what_is_too_large_is_not_kept(files: IndexFiles, monkeypatch: pytest.Mo
 
 def test_a_folder_that_cannot_be_made_keeps_nothing_and_breaks_nothing(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
-    files = IndexFiles(str(tmp_path / "taken"), made_by="one")
+    files = KeptFiles(str(tmp_path / "taken"), made_by="one", most=12)
 
     files.save("a", b"index")
 
     assert files.load("a") is None
 
 
-def test_a_link_in_its_place_is_not_followed(files: IndexFiles, tmp_path: Path) -> None:
+def test_a_link_in_its_place_is_not_followed(files: KeptFiles, tmp_path: Path) -> None:
     (tmp_path / "outside").write_bytes(b"index")
     (tmp_path / "indexes").mkdir()
     (tmp_path / "indexes" / "a-one.index").symlink_to(tmp_path / "outside")
@@ -100,7 +104,7 @@ def test_a_link_in_its_place_is_not_followed(files: IndexFiles, tmp_path: Path) 
     assert files.load("a") is None
 
 
-def test_the_same_skills_are_indexed_once_for_all_processes(files: IndexFiles) -> None:
+def test_the_same_skills_are_indexed_once_for_all_processes(files: KeptFiles) -> None:
     first, _ = builder(files)
     second, vectors = builder(files)
     first.build((BAKER, RIDER), SmallEncoder(), {})
@@ -115,7 +119,7 @@ def test_the_same_skills_are_indexed_once_for_all_processes(files: IndexFiles) -
     "change",
     ["order", "text", "examples", "encoder", "hidden"],
 )
-def test_anything_that_changes_an_index_makes_another(files: IndexFiles, change: str) -> None:
+def test_anything_that_changes_an_index_makes_another(files: KeptFiles, change: str) -> None:
     first, _ = builder(files)
     second, vectors = builder(files)
     first.build((BAKER, RIDER), SmallEncoder(), {})
@@ -138,7 +142,7 @@ def test_anything_that_changes_an_index_makes_another(files: IndexFiles, change:
 
 
 def test_what_people_said_is_in_no_index_once_examples_change(tmp_path: Path) -> None:
-    files = IndexFiles.of(str(tmp_path))
+    files = open_indexes(str(tmp_path))
     files.save("a", b"my chain is off")
 
     ExamplesFile(str(tmp_path)).write("bike-repair", Examples())
@@ -146,7 +150,7 @@ def test_what_people_said_is_in_no_index_once_examples_change(tmp_path: Path) ->
     assert files.load("a") is None
 
 
-def test_a_broken_file_is_made_anew(files: IndexFiles, tmp_path: Path) -> None:
+def test_a_broken_file_is_made_anew(files: KeptFiles, tmp_path: Path) -> None:
     first, _ = builder(files)
     second, vectors = builder(files)
     first.build((BAKER, RIDER), SmallEncoder(), {})

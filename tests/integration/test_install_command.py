@@ -140,6 +140,7 @@ def test_without_a_terminal_a_yes_is_needed_but_not_for_a_look(
 
     assert text(capsys, "frames")[0] == 2
     assert "Give --yes" in text(capsys, "frames")[2]
+    assert "prowess add SOURCE" in text(capsys, "a-skill-elsewhere")[2]
     assert text(capsys, "frames", "--list")[0] == 0
     assert text(capsys, "frames", "--dry-run")[0] == 0
     assert (server.asked, world.tools.exists()) == ([], False)
@@ -236,6 +237,7 @@ def test_a_failure_shows_what_the_program_said_as_it_said_it(
     assert code == 1
     assert "prowess: Install failed (exit 4): " in err
     assert "half a \n" in err or "half a\n" in err
+    assert err.count("next") == 1
     assert "\x1b" not in err
 
 

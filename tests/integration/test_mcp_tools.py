@@ -35,17 +35,30 @@ def test_a_skill_is_found_loaded_and_its_files_are_read(world: McpWorld, mode: s
     inside(world, act, mode=mode)
 
 
-def test_the_tools_offer_the_names_of_visible_skills_alone(world: McpWorld) -> None:
+def test_a_query_may_come_with_what_was_said_before(world: McpWorld) -> None:
+    async def act(client: Client) -> None:
+        before = "The rocket of the first customer is launched. Shall I go on?"
+        found = await said(client, "find_skills", query="launch the other one", before=before)
+
+        assert "- alpha (" in found
+        assert "'before' must be" in await said(client, "find_skills", query="x", before=["y"])
+
+    inside(world, act, mode=MODERN)
+
+
+def test_the_tools_are_the_same_whatever_skills_there_are(world: McpWorld) -> None:
+    async def act(client: Client) -> str:
+        listed = (await client.list_tools()).tools
+
+        assert [tool.name for tool in listed] == ["find_skills", "load_skill", "read_skill_file"]
+        assert all(tool.annotations and tool.annotations.read_only_hint for tool in listed)
+        return json.dumps([tool.model_dump() for tool in listed], default=str)
+
+    before = inside(world, act)
     world.skill("beta")
 
-    async def act(client: Client) -> None:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-
-        assert list(tools) == ["find_skills", "load_skill", "read_skill_file"]
-        assert tools["load_skill"].input_schema["properties"]["name"]["enum"] == ["alpha", "beta"]
-        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools.values())
-
-    inside(world, act)
+    assert inside(world, act) == before
+    assert "alpha" not in before
 
 
 @pytest.mark.parametrize(
@@ -123,7 +136,7 @@ def test_the_file_of_a_skill_that_changed_since_anybody_looked_is_read_as_it_is(
 ) -> None:
     with opened(world) as runtime:
         service = open_service(runtime, None)
-        service.tools.list_tools()
+        service.catalogue.visible()
         world.skill("alpha", "Lands rockets.")
         (content,) = service.tools.call(
             "read_skill_file", {"name": "alpha", "path": "SKILL.md"}
@@ -219,6 +232,10 @@ def _workshop_of_two(world: McpWorld) -> None:
     )
 
 
+def _as_given(action: str) -> dict[str, str]:
+    return {"action": action, **({"body": "x"} if action == "revise" else {})}
+
+
 def test_a_workshop_keeps_what_an_agent_may_not_see_from_it(world: McpWorld) -> None:
     _workshop_of_two(world)
 
@@ -244,7 +261,7 @@ def test_a_workshop_keeps_what_an_agent_may_not_see_from_it(world: McpWorld) -> 
             assert "packing" not in told
         for one in (beta, packing):
             for action in ("inspect", "apply", "reject", "revise", "history"):
-                told = await said(client, "skill_workshop", action=action, id=one["id"], body="x")
+                told = await said(client, "skill_workshop", id=one["id"], **_as_given(action))
                 assert told == f"Error: proposal not found: {one['id']}"
         history = json.loads(
             await said(client, "skill_workshop", action="history", skillName="beta")
@@ -254,7 +271,7 @@ def test_a_workshop_keeps_what_an_agent_may_not_see_from_it(world: McpWorld) -> 
         )
         assert history == never
         for action in ("apply", "revise"):
-            told = await said(client, "skill_workshop", action=action, id=alpha["id"], body="x")
+            told = await said(client, "skill_workshop", id=alpha["id"], **_as_given(action))
             assert "another agent proposed this" in told
         assert alpha["id"] in await said(client, "skill_workshop", action="inspect", id=alpha["id"])
 

@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import anyio
@@ -18,9 +20,9 @@ from mcp.shared.subscriptions import (
     ResourcesListChanged,
     ResourceUpdated,
     ServerEvent,
-    ToolsListChanged,
 )
 from mcp_types import TextResourceContents
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from tests.integration.mcp_world import (
     LEGACY,
     MODERN,
@@ -35,12 +37,15 @@ from tests.integration.mcp_world import (
 )
 from tests.integration.served_world import TOKEN, served
 
+from prowess.cli.harness import mcp_lane
 from prowess.cli.main import main
+from prowess.host.config import file
+from prowess.host.files.state_files import ACCEPTANCES_FILE
 
+ADDRESS = "skill://alpha/SKILL.md"
 NEWS = {
     "notifications/resources/list_changed",
     "notifications/prompts/list_changed",
-    "notifications/tools/list_changed",
 }
 
 
@@ -74,12 +79,11 @@ async def _told(client: Client, world: McpWorld) -> None:
     async with client.listen(
         resources_list_changed=True,
         prompts_list_changed=True,
-        tools_list_changed=True,
         resource_subscriptions=[uri],
     ) as stream:
         world.skill("beta")
         world.skill("alpha", "Lands rockets.")
-        wanted = {ResourcesListChanged(), PromptsListChanged(), ToolsListChanged()}
+        wanted = {ResourcesListChanged(), PromptsListChanged()}
         async for event in stream:
             heard.add(event)
             if heard >= wanted | {ResourceUpdated(uri)}:
@@ -137,6 +141,30 @@ def test_a_client_that_asked_for_nothing_yet_hears_of_changes(world: McpWorld, m
                     await heard.all_there.wait()
 
     plainly(act)
+
+
+@pytest.mark.parametrize("mode", [MODERN, LEGACY])
+@pytest.mark.parametrize("way", ["stdio", "gateway"])
+def test_the_instructions_tell_an_agent_about_the_workshop_while_it_is_on(
+    world: McpWorld, mode: str, way: str
+) -> None:
+    said: list[str] = []
+
+    async def act() -> None:
+        meeting = started(world, mode=mode) if way == "stdio" else visiting(world, mode=mode)
+        async with meeting as client:
+            said.append(client.instructions or "")
+
+    for on in (False, True):
+        world.configure(plugins={"entries": {"skill-workshop": {"enabled": on}}})
+        with served(world) if way == "gateway" else nullcontext():
+            plainly(act)
+
+    off, on_now = said
+    assert "find_skills" in off
+    assert "skill_workshop" not in off
+    assert on_now.startswith(off)
+    assert "Use the tool skill_workshop to keep what you learned" in on_now
 
 
 def test_abandoned_sessions_of_older_clients_keep_nobody_out(
@@ -271,10 +299,11 @@ def test_a_gateway_that_stops_ends_the_streams_of_its_clients(world: McpWorld) -
 class _Process:
     """A `prowess mcp` that is spoken to line by line."""
 
-    def __init__(self, world: McpWorld, *words: str) -> None:
+    def __init__(self, world: McpWorld, *words: str, path: Path | None = None) -> None:
+        environ = world.environ if path is None else {**world.environ, "PYTHONPATH": str(path)}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "prowess", "mcp", *words],
-            env=world.environ, cwd=world.work,
+            env=environ, cwd=world.work,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
@@ -291,6 +320,114 @@ class _Process:
         client = {"name": "test", "version": "1"}
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
         return self.ask(id=1, method="initialize", params=params)
+
+
+def _begin(world: McpWorld, *, workshop: bool = False) -> tuple[list[object], list[str]]:
+    """Ask what clients ask at their beginning; return the answers, and what is kept afterwards."""
+    if workshop:
+        entry = {"enabled": True, "config": {}}
+        world.configure(plugins={"entries": {"skill-workshop": entry}})
+    server = _Process(world)
+    answers: list[object] = [server.hello()]
+    for number, method in enumerate(("tools/list", "ping", "tools/list"), 2):
+        answers.append(server.ask(id=number, method=method, params={}))
+    rest, errors = server.process.communicate(timeout=SECONDS)
+    # Each was answered once.
+    assert (rest, errors) == (b"", b"")
+    kept = (world.state / "catalogs" / "greetings").iterdir()
+    return answers, sorted(path.name for path in kept)
+
+
+def test_a_client_that_comes_again_gets_the_very_answers_that_it_was_given(world: McpWorld) -> None:
+    first, kept = _begin(world)
+
+    assert len(kept) == 2
+    assert _begin(world) == (first, kept)
+    # What they depend on is another one: the tool of the workshop is there, and its guidance.
+    other, more = _begin(world, workshop=True)
+    assert "skill_workshop" in json.dumps(other)
+    assert "skill_workshop" not in json.dumps(first)
+    assert len(more) == 4
+    assert _begin(world, workshop=True) == (other, more)
+
+
+def test_an_answer_that_is_kept_comes_before_the_server_is_there(world: McpWorld) -> None:
+    _begin(world)
+    server = _Process(world, path=_stop_the_sdk(world))
+
+    assert "result" in server.hello()
+    assert "load_skill" in json.dumps(server.ask(id=2, method="tools/list", params={}))
+    server.process.kill()
+    server.process.communicate()
+
+
+def _connect(world: McpWorld) -> None:
+    """Connect a harness, which keeps what its first request is answered with."""
+    connect = [sys.executable, "-m", "prowess", "connect", "codex", "--yes"]
+    subprocess.run(connect, env=world.environ, cwd=world.work, check=True, capture_output=True)
+
+
+def _stop_the_sdk(world: McpWorld) -> Path:
+    """Return a path on which the SDK stops while it is loaded: a server that never comes."""
+    folder = world.home / "stopped"
+    (folder / "anyio").mkdir(parents=True)
+    (folder / "anyio" / "__init__.py").write_text("import time\ntime.sleep(600)\n")
+    return folder
+
+
+def test_connecting_keeps_the_first_answers_for_clients_that_never_came(world: McpWorld) -> None:
+    _connect(world)
+    without = _stop_the_sdk(world)
+
+    for version in HANDSHAKE_PROTOCOL_VERSIONS:
+        server = _Process(world, path=without)
+        # Whatever a client can do changes none of the answers.
+        who = {"protocolVersion": version, "capabilities": {"roots": {}}, "clientInfo": {}}
+        hello = server.ask(id="a", method="initialize", params=who)
+        told = [
+            json.dumps(server.ask(id=method, method=method, params={}))
+            for method in ("tools/list", "prompts/list", "resources/list")
+        ]
+        server.process.kill()
+        server.process.communicate()
+
+        assert hello["result"]["protocolVersion"] == version  # type: ignore[index]
+        assert "load_skill" in told[0]
+        assert "alpha" in told[1]
+        assert ADDRESS in told[2]
+
+
+def test_the_fast_lane_knows_the_files_that_decide_by_their_names() -> None:
+    assert (mcp_lane.CONFIG, mcp_lane.ACCEPTANCES) == (file.FILE_NAME, ACCEPTANCES_FILE)
+
+
+def test_a_client_is_told_where_a_list_of_before_is_another_one_now(world: McpWorld) -> None:
+    _connect(world)
+    shutil.rmtree(world.work / "skills" / "alpha")
+    server = _Process(world)
+    server.hello()
+
+    early = server.ask(id=2, method="resources/list", params={})
+    assert server.process.stdout is not None
+    news = json.loads(server.process.stdout.readline())
+    now = server.ask(id=3, method="resources/list", params={})
+    server.process.communicate(timeout=SECONDS)
+
+    assert ADDRESS in json.dumps(early)
+    assert news["method"] == "notifications/resources/list_changed"
+    assert ADDRESS not in json.dumps(now)
+
+
+def test_a_list_of_before_is_not_told_once_the_operator_said_otherwise(world: McpWorld) -> None:
+    _connect(world)
+    world.configure(skills={"entries": {"alpha": {"enabled": False}}})
+    server = _Process(world)
+    server.hello()
+
+    listed = server.ask(id=2, method="resources/list", params={})
+    server.process.communicate(timeout=SECONDS)
+
+    assert ADDRESS not in json.dumps(listed)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")

@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from prowess.errors import StoreError
 from prowess.host.files.state_files import write_private
 from prowess.host.store import sqlite as sqlite_files
-from prowess.host.store.counters import SqliteCounters
-from prowess.host.store.proposals import SqliteProposals
-from prowess.host.store.sessions import SqliteStore
-from prowess.runtime.workshop.review import Counters
+from prowess.host.store.database import open_file
+from prowess.host.store.proposals import StoredCounters, StoredProposals
+from prowess.host.store.sessions import StoredSessions
+from prowess.runtime.workshop.ports import Counters
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="modes of files are of other systems")
 HOUR_S = 3_600
@@ -25,21 +25,21 @@ def _mode(path: Path) -> int:
 
 
 def _open_all(path: Path) -> None:
-    SqliteStore(str(path)).record_use("alpha", 1)
-    SqliteProposals(str(path)).listed("/work")
-    SqliteCounters(str(path)).save("/work", Counters())
+    StoredSessions(open_file(str(path))).record_use("alpha", 1)
+    StoredProposals(open_file(str(path))).listed("/work")
+    StoredCounters(open_file(str(path))).save("/work", Counters())
 
 
-@pytest.mark.parametrize("opened", [SqliteStore, SqliteProposals, SqliteCounters])
+@pytest.mark.parametrize("opened", [StoredSessions, StoredProposals, StoredCounters])
 def test_a_store_in_a_folder_that_everybody_reads_is_private(
-    tmp_path: Path, opened: type[SqliteStore | SqliteProposals | SqliteCounters]
+    tmp_path: Path, opened: type[StoredSessions | StoredProposals | StoredCounters]
 ) -> None:
     tmp_path.chmod(0o755)
     path = tmp_path / "prowess.db"
-    store = opened(str(path))
-    if isinstance(store, SqliteProposals):
+    store = opened(open_file(str(path)))
+    if isinstance(store, StoredProposals):
         store.listed("/work")
-    elif isinstance(store, SqliteCounters):
+    elif isinstance(store, StoredCounters):
         store.save("/work", Counters())
 
     assert _mode(path) == 0o600
@@ -58,7 +58,7 @@ def test_a_store_that_others_may_read_is_kept_from_them(tmp_path: Path) -> None:
     _open_all(path)
 
     assert _mode(path) == 0o600
-    assert SqliteStore(str(path)).last_used() == {"alpha": 1}
+    assert StoredSessions(open_file(str(path))).last_used() == {"alpha": 1}
 
 
 def test_companions_of_a_store_are_kept_from_others_too(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_store_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(StoreError, match="cannot be created"):
-        SqliteStore(str(tmp_path / "file/prowess.db"))
+        StoredSessions(open_file(str(tmp_path / "file/prowess.db")))
 
 
 def test_what_an_ended_writer_left_is_swept_by_the_next_one(tmp_path: Path) -> None:

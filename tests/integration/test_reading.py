@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.host.files.read import Content, read_bounded
+from prowess.host.files.handles import Content, read_bounded
 from prowess.skills.model import Diagnostic
 
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.integration.replay_world import World, node, step, world
 
-from prowess.experience.replay.bash import quote_bash
 from prowess.experience.replay.script import write_replay_script
+from prowess.experience.replay.steps import quote_bash
 from prowess.transcripts.traces import Json, Trace, TraceAction, TraceStep, UiTarget
 
 __all__ = ["world"]

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import prowess
+from prowess.hooks.payloads import read
+from prowess.wiring.warm_hook import open_turn_learning
 from prowess.workshop.proposal import ProposalSource, State
 
 REPLY = {
@@ -132,3 +134,40 @@ def test_a_suggestion_that_cannot_be_made_is_said(world: World) -> None:
 
     assert world.runtime.workshop.reviews is not None
     assert "absent" in world.runtime.workshop.reviews.notes("")["reviewer"].text
+
+
+def test_through_a_hook_the_reviewer_sees_earlier_turns_and_their_calls(world: World) -> None:
+    world.reviewer(json.dumps(REPLY), reviewInterval=1)
+    log = world.folder / "home/.claude/projects/w/one.jsonl"
+    log.parent.mkdir(parents=True)
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "gifsicle -I a"}}
+    done = {"type": "tool_result", "tool_use_id": "t1", "content": "12 frames"}
+    said = [
+        ("user", "is this picture animated?"),
+        ("assistant", [call]),
+        ("user", [done]),
+        ("assistant", [{"type": "text", "text": "It has twelve frames."}]),
+        ("user", "and the other one?"),
+        ("assistant", [{"type": "text", "text": "That one has none."}]),
+    ]
+    lines = [
+        {"type": role, "sessionId": "one", "message": {"role": role, "content": content}}
+        for role, content in said
+    ]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    payload = {
+        "session_id": "one",
+        "cwd": str(world.folder / "work"),
+        "hook_event_name": "Stop",
+        "transcript_path": str(log),
+    }
+    incoming = read(json.dumps(payload).encode(), {"HOME": str(world.folder / "home")})
+    assert incoming is not None
+
+    open_turn_learning(world.runtime).learn(incoming)
+
+    assert "user: is this picture animated?" in world.asked
+    assert "gifsicle -I a" in world.asked
+    assert "user: and the other one?" in world.asked
+    [proposal] = world.runtime.workshop.list("pending")
+    assert proposal.place == ".claude/skills"

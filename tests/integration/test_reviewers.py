@@ -26,8 +26,8 @@ from prowess.host.models.reviewers import (
     open_reviewer,
 )
 from prowess.host.processes.children import ChildProcesses
+from prowess.runtime.workshop.ports import Counters
 from prowess.runtime.workshop.review import (
-    Counters,
     ObservedTurn,
     ReviewModel,
     ReviewPorts,

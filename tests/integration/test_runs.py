@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import prowess
+from prowess.cli.main import main
 from prowess.errors import SkillNotFoundError, UnsafeSkillError
-from prowess.host.safety import LOG
+from prowess.host.safety import ENTRY_FILE, LOG
 from prowess.host.sources.skill_files import find_places, read_targets
 from prowess.safety.environment import comparable, denied_group
 from prowess.wiring import Runtime
@@ -289,7 +291,8 @@ def test_a_preview_looks_nothing_up_and_writes_nothing(world: World) -> None:
 
     assert preview.environment.applied == ("GITHUB_TOKEN", "WEATHER_API_KEY")
     assert preview.environment.allowed == ("GITHUB_TOKEN",)
-    assert sorted(world.folder.rglob("*")) == before
+    made = set(world.folder.rglob("*")) - set(before)
+    assert {path for path in made if not path.name.startswith("reports.db")} == set()
 
 
 def test_a_run_keeps_its_snapshot_and_the_next_one_sees_the_change(world: World) -> None:
@@ -498,3 +501,201 @@ def test_any_overlapping_runs_end_as_they_began_and_no_denied_name_is_ever_set(
         context.__exit__(None, None, None)
 
     assert list(world.environ.items()) == list(before.items())
+
+
+KEPT = {"apiKey": HIDDEN, "env": {"UNITS": "si"}, "allowEnv": ["GITHUB_TOKEN"]}
+
+
+def own(world: World, front: str = KEYED, place: str = "state/skills") -> Path:
+    """Give the user a skill of their own, in a folder that no project brings."""
+    path = world.folder / place / "mine" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"---\n{front}\n---\nMine.\n", encoding="utf-8")
+    return path
+
+
+def withheld(world: World) -> bool:
+    """Say whether a run gives the skill that has the name nothing, and everybody is told."""
+    with world.open() as runtime, runtime.run(process_wide=False) as run:
+        given = {"WEATHER_API_KEY", "UNITS"} & run.environ.keys()
+        told = [one for one in run.environment.warnings if "prowess trust weather" in one]
+        codes = [problem.code for problem in runtime.skills.status().diagnostics]
+        why = " ".join(step.detail for step in runtime.why("weather").steps)
+    assert len(told) == codes.count("entry-withheld") == why.count("gets nothing of") <= 1
+    assert HIDDEN not in f"{told}{why}"
+    assert given == (set() if told else {"WEATHER_API_KEY", "UNITS"})
+    return bool(told)
+
+
+@pytest.mark.parametrize("place", ["skills", ".agents/skills", ".claude/skills"])
+def test_a_project_gets_no_secret_by_the_name_of_a_skill_of_the_users_own(
+    world: World, place: str
+) -> None:
+    world.environ.update(OWN)
+    world.configure(**KEPT)
+    (world.folder / "work" / place).parent.mkdir(exist_ok=True)
+    (world.folder / "work/skills").rename(world.folder / "work" / place)
+    assert not withheld(world)
+    mine = own(world)
+
+    assert withheld(world)
+
+    # Who removes theirs leaves the name to nobody.
+    mine.unlink()
+    assert withheld(world)
+
+
+def test_a_project_gets_no_secret_by_being_called_like_the_key_of_another(world: World) -> None:
+    world.environ.update(OWN)
+    world.configure(**KEPT)
+    front = KEYED.replace("name: weather", "name: forecast")
+    own(world, front.replace("primaryEnv", "skillKey: weather, primaryEnv"))
+
+    with world.open() as runtime, runtime.run(process_wide=False) as run:
+        assert run.environ["WEATHER_API_KEY"] == HIDDEN
+        assert "weather gets nothing of" in " ".join(run.environment.warnings)
+
+
+def test_what_a_project_lacks_without_its_entry_is_said_to_be_missing(world: World) -> None:
+    needy = KEYED.replace("[GITHUB_TOKEN]", "[WEATHER_API_KEY]")
+    world.skill("weather", needy)
+    world.configure(**KEPT)
+    assert world.runtime.skills.find("weather").verdict.eligible
+    own(world)
+    world.runtime.skills.refresh()
+
+    assert world.runtime.skills.find("weather").verdict.missing.env == ("WEATHER_API_KEY",)
+    step = next(one for one in world.runtime.why("weather").steps if not one.passed)
+    assert step.fix.startswith("run `prowess trust weather` if you trust")
+    assert "skills.entries" not in step.fix
+
+
+def test_a_person_gives_a_project_what_is_withheld_and_no_other_project_has_it(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.environ.update(OWN)
+    world.configure(**KEPT)
+    own(world)
+    monkeypatch.setenv("PROWESS_HOME", str(world.folder / "state"))
+    assert withheld(world)
+
+    refused = main(["trust", "weather", "--workspace", str(world.folder / "work")])
+    trusted = main(["trust", "weather", "--yes", "--workspace", str(world.folder / "work")])
+
+    assert (refused, trusted) == (2, 0)
+    assert HIDDEN not in "".join(capsys.readouterr())
+    assert not withheld(world)
+    assert [line["event"] for line in world.log() if "trusted" in line["event"]]
+    (world.folder / "work").rename(world.folder / "elsewhere")
+    (world.folder / "work").mkdir()
+    world.open = lambda: prowess.open(  # type: ignore[method-assign]
+        world.folder / "elsewhere", home=world.folder / "state", environ=world.environ
+    )
+    assert withheld(world)
+
+
+def test_what_nobody_else_is_called_needs_no_word_of_anybody(world: World) -> None:
+    world.environ.update(OWN)
+    world.configure(**KEPT)
+
+    assert not withheld(world)
+
+
+def test_a_name_is_kept_for_a_skill_that_was_only_ever_looked_at(world: World) -> None:
+    world.environ.update(OWN)
+    world.configure(**KEPT)
+    (world.folder / "work/skills").rename(world.folder / "later")
+    mine = own(world)
+    with world.open() as runtime:
+        runtime.skills.status()
+
+    # Gone before anybody saw the project's skill, and before any run.
+    mine.unlink()
+    (world.folder / "later").rename(world.folder / "work/skills")
+
+    assert withheld(world)
+
+
+def test_a_name_is_kept_for_the_skill_that_was_there_when_its_key_was_set(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.environ.update(OWN)
+    (world.folder / "work/skills").rename(world.folder / "later")
+    mine = own(world)
+    monkeypatch.setenv("PROWESS_HOME", str(world.folder / "state"))
+    monkeypatch.chdir(world.folder / "work")
+    entry = json.dumps({"weather": KEPT})
+    assert main(["config", "set", "skills.entries", entry]) == 0
+
+    mine.unlink()
+    (world.folder / "later").rename(world.folder / "work/skills")
+
+    assert withheld(world)
+
+
+@pytest.mark.parametrize("by", ["run", "config set"])
+def test_what_one_project_has_another_does_not_get_by_the_same_name(
+    world: World, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.environ.update(OWN)
+    if by == "run":
+        world.configure(**KEPT)
+        assert not withheld(world)
+    else:
+        monkeypatch.setenv("PROWESS_HOME", str(world.folder / "state"))
+        monkeypatch.chdir(world.folder / "work")
+        assert main(["config", "set", "skills.entries.weather", json.dumps(KEPT)]) == 0
+    shutil.copytree(world.folder / "work", world.folder / "elsewhere")
+    world.open = lambda: prowess.open(  # type: ignore[method-assign]
+        world.folder / "elsewhere", home=world.folder / "state", environ=world.environ
+    )
+
+    assert withheld(world)
+
+
+def test_a_run_tells_of_what_is_withheld_from_a_skill_that_lacks_it(
+    world: World, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    world.skill("weather", KEYED.replace("[GITHUB_TOKEN]", "[WEATHER_API_KEY]"))
+    world.configure(**KEPT)
+    own(world)
+    monkeypatch.setenv("PROWESS_HOME", str(world.folder / "state"))
+
+    code = main(["run", "--workspace", str(world.folder / "work"), "--", "true"])
+
+    said = capfd.readouterr().err
+    assert code == 0
+    assert "weather gets nothing of skills.entries.weather" in said
+    assert "`prowess trust weather`" in said
+    assert HIDDEN not in said
+
+
+def test_the_users_own_folders_have_what_is_configured_whichever_wins(world: World) -> None:
+    world.environ.update(OWN)
+    world.configure(**KEPT)
+    (world.folder / "work/skills").rename(world.folder / "nowhere")
+    own(world)
+    assert not withheld(world)
+    own(world, place="home/.agents/skills")
+
+    assert not withheld(world)
+
+
+def test_to_look_at_a_run_gives_a_project_no_name(world: World) -> None:
+    world.configure(**KEPT)
+
+    world.runtime.run().preview()
+
+    assert not (world.folder / "state" / ENTRY_FILE).exists()
+
+
+def test_a_state_folder_that_cannot_be_written_ends_no_look(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.environ.update(OWN)
+    world.configure(**KEPT)
+    own(world)
+    (world.folder / "state" / ENTRY_FILE).mkdir()
+
+    assert withheld(world)
+    assert "entries.unkept" in caplog.text

@@ -82,7 +82,7 @@ def test_another_version_of_the_scanner_asks_again(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main(["scan", *ACCEPT])
-    monkeypatch.setattr("prowess.safety.rules.levels.SCANNER", "0")
+    monkeypatch.setattr("prowess.safety.rules.table.read_version", lambda: "0")
 
     assert _json(capsys, "bad")[1]["verdict"] == "quarantine"
 

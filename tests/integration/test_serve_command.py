@@ -110,7 +110,7 @@ def test_it_says_where_it_is_and_tells_its_clients_before_it_goes(
     assert "skills ready for agent main" in out
     assert "No token" in out
     assert out.endswith("stopped.\n")
-    assert err == ""
+    assert all(" info    " in line for line in err.splitlines()), err
     assert second == 1
     assert f"another gateway at {running.address} uses {house.state}" in refusal
 
@@ -128,7 +128,7 @@ def test_json_is_one_line_and_an_interrupt_is_a_good_end(house: House) -> None:
     assert said["address"] == f"http://127.0.0.1:{running.port}"
     assert (said["token"], said["skills"] > 0) == (True, True)
     assert (refused, status, answer["ok"]) == (401, 200, True)
-    assert err == ""
+    assert all(" info    " in line for line in err.splitlines()), err
     assert SECRET not in out
 
 

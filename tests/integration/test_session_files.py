@@ -3,8 +3,9 @@
 import hashlib
 import json
 import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,76 @@ def test_sessions_of_every_harness_are_found_newest_first(machine: Machine) -> N
     assert len(_read(machine, harness=Harness.CODEX)) == 1
     assert len(_read(machine, session=SESSION_ID[:4])) == 1
     assert _read(machine, harness=Harness.CURSOR) == []
+
+
+def _database(path: Path, script: str) -> Path:
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(script)
+    return path
+
+
+OPENCODE = """
+CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text, time_created integer,
+  time_updated integer);
+CREATE TABLE message (id text PRIMARY KEY, session_id text, data text);
+CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, data text);
+INSERT INTO session VALUES ('ses_a', NULL, '/repo', 1, 2), ('ses_b', 'ses_a', '/repo', 1, 2);
+INSERT INTO message VALUES ('m1', 'ses_a', '{"role": "user"}'), ('m2', 'ses_b', '{"role": "user"}');
+INSERT INTO part VALUES ('p1', 'm1', 'ses_a', '{"type": "text", "text": "do"}'),
+  ('p2', 'm1', 'ses_a', '{"type": "text", "text": "it"}'), ('p3', 'm1', 'ses_a', 'broken'),
+  ('p4', 'm2', 'ses_b', '{"type": "text", "text": "by a sub-agent"}');
+"""
+OPENCLAW = """
+CREATE TABLE session_nodes (current_session_id TEXT, entry_json TEXT, updated_at INTEGER);
+CREATE TABLE transcript_events (session_id TEXT, seq INTEGER, event_json TEXT, event_zstd BLOB);
+INSERT INTO session_nodes VALUES ('w1', '{"skillsSnapshot": {"prompt": "none"}}', 1);
+INSERT INTO transcript_events VALUES
+  ('w1', 0, '{"type": "session", "id": "w1", "cwd": "/repo"}', NULL),
+  ('w1', 1, '{"type": "message", "message": {"role": "user", "content": "do it"}}', NULL),
+  ('w1', 2, NULL, x'00');
+"""
+
+
+def test_sessions_in_folders_of_their_own_and_in_databases_are_found(machine: Machine) -> None:
+    line = {"type": "user", "sessionId": "q1", "message": {"parts": [{"text": "do it"}]}}
+    machine.write(".qwen/projects/-repo/chats/q1.jsonl", [line])
+    events = [
+        {"type": "session.start", "data": {"sessionId": "c1"}, "id": "1", "parentId": None},
+        {"type": "user.message", "data": {"content": "do it"}, "id": "2", "parentId": "1"},
+    ]
+    machine.write(".copilot/session-state/c1/events.jsonl", events)
+    machine.write(".copilot/session-state/c1/other.jsonl", events)
+    _database(machine.home / ".local/share/opencode/opencode.db", OPENCODE)
+    _database(machine.home / ".openclaw/agents/main/agent/openclaw-agent.sqlite", OPENCLAW)
+    folders = SessionFolders(str(machine.home), machine.environ)
+
+    found = {one.harness: one.sessions for one in _read(machine)}
+
+    assert {harness.value: [one.id for one in held] for harness, held in found.items()} == {
+        "qwen": ["q1"],
+        "copilot": ["c1"],
+        "opencode": ["ses_a"],
+        "openclaw": ["w1"],
+    }
+    assert found[Harness.OPENCODE][0].turns[0].prompt == "do\nit"
+    for harness, held in found.items():
+        assert folders.find(harness, held[0].id) == held[0]
+        assert folders.find(harness, "nobody") is None
+    assert [one.id for file in _read(machine, session="c1") for one in file.sessions] == ["c1"]
+
+
+def test_a_database_that_is_none_says_so_and_is_not_touched(machine: Machine) -> None:
+    path = machine.home / ".local/share/opencode/opencode.db"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"no database at all, but long enough to be looked at" * 100)
+    before = path.read_bytes()
+
+    (found,) = _read(machine, harness=Harness.OPENCODE)
+
+    assert "opencode.db: cannot be read as a database of opencode" in found.problem
+    assert path.read_bytes() == before
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
 
 
 def test_links_and_files_of_sub_agents_are_left_out(machine: Machine, tmp_path: Path) -> None:

@@ -62,9 +62,11 @@ def test_the_missed_activation_is_reported_with_its_reason(
     (miss,) = report["missed"]
     assert (miss["kind"], miss["skill"], miss["turn"]) == ("missed", "pdf-forms", 1)
     assert (miss["sessionId"], miss["harness"]) == (SESSION_ID, "claude-code")
+    # Whole, so that it can be given back: two sessions of Codex may begin alike.
+    assert f"claude-code {SESSION_ID}, prompt 1" in text
     assert miss["reasons"][0].startswith(f"listed with its description cut to {len(SHOWN)} of ")
     assert "sure" in miss["reasons"][1]
-    assert miss["reasons"][2] == "the next message was a correction"
+    assert miss["reasons"][2] == "the next message said how to work from now on"
     assert miss["proof"] == {"turn": 2, "prompt": CORRECTION}
     numbers = {one["name"]: one for one in report["skills"]}
     assert numbers["pdf-forms"] == {
@@ -78,7 +80,7 @@ def test_the_missed_activation_is_reported_with_its_reason(
     }
     assert report["skipped"] == {"not JSON": 1}
     assert code == 1
-    assert "the next message was a correction" in text
+    assert "the next message said how to work from now on" in text
     assert PROMPT in text
 
 

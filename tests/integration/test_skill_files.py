@@ -156,6 +156,26 @@ def test_of_a_repository_its_hooks_and_config_are_read_and_its_history_is_noted(
     assert "2 files" in noted.reason
 
 
+def test_a_skill_file_that_is_a_link_within_its_folder_is_read_as_what_it_leads_to(
+    tmp_path: Path,
+) -> None:
+    skill = tmp_path / "linked"
+    (skill / "docs").mkdir(parents=True)
+    (skill / "docs" / "page.md").write_text("---\nname: linked\n---\nBody.\n")
+    (skill / "SKILL.md").symlink_to("docs/page.md")
+
+    inside = _gather(skill)
+    (skill / "SKILL.md").unlink()
+    (skill / "SKILL.md").symlink_to("../secret.md")
+    (tmp_path / "secret.md").write_text("secret")
+    outside = _gather(skill)
+
+    assert inside.files["SKILL.md"] == inside.files["docs/page.md"]
+    assert inside.refused == ()
+    assert "SKILL.md" not in outside.files
+    assert [entry.path for entry in outside.refused] == ["SKILL.md"]
+
+
 def test_a_folder_that_is_itself_a_link_is_entered_since_a_person_named_it(
     skill: Path, tmp_path: Path
 ) -> None:

@@ -342,7 +342,7 @@ def _is_locked(path: Path) -> bool:
     return False
 
 
-def test_a_change_that_was_cut_off_is_taken_back_before_the_skill_goes(world: World) -> None:
+def test_a_change_that_was_cut_off_is_cleared_away_before_the_skill_goes(world: World) -> None:
     old = (world.root / "notes/SKILL.md").read_bytes()
     script = """
 import os, signal, sys
@@ -351,7 +351,7 @@ from prowess.host.writers.change import SkillFolder
 from prowess.safety.model import content_hash
 
 def hook(step):
-    if step == "renamed":
+    if step == "staged":
         os.kill(os.getpid(), signal.SIGKILL)
 
 folder = SkillFolder(Path(sys.argv[1]), "notes", Path(sys.argv[2]), swap_hook=hook)
@@ -360,7 +360,7 @@ with folder.lock():
 """
     cut = [sys.executable, "-c", script, str(world.root), str(world.state)]
     assert subprocess.run(cut, check=False).returncode == -signal.SIGKILL
-    assert (world.root / "notes/references/a.md").read_bytes() == b"half"
+    assert list(world.root.glob(".prowess-*"))
 
     with world.open() as runtime:
         removed = world.removals(runtime).remove("notes", WORKSPACE, None)
@@ -368,6 +368,7 @@ with folder.lock():
     kept = world.state / "trash" / str(removed["id"]) / "skill"
     assert (kept / "SKILL.md").read_bytes() == old
     assert (kept / "references/a.md").read_text() == "a\n"
+    assert not list(world.root.glob(".prowess-*"))
 
 
 def test_what_is_known_of_a_skills_changes_stays(world: World, runtime: Runtime) -> None:

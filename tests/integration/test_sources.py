@@ -2,7 +2,9 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
 
+from prowess.host.files import handles as read
 from prowess.host.sources.roots import Folders, FolderSources
 from prowess.settings import EntrySettings, Settings, SkillsSettings, SpecMode
 from prowess.skills.model import Skill
@@ -111,6 +113,33 @@ def test_a_removed_skill_is_gone_and_reveals_what_lay_below(
     path.unlink()
 
     assert sorted(by_name(sources, {str(path)})) == ["outer/inner"]
+
+
+@each_row("half", ["", "---\nname: one\ndescr", "  \n"])
+def test_a_skill_that_is_being_saved_says_what_it_said_before(
+    workspace: Path, sources: FolderSources, half: str
+) -> None:
+    path = write_skill(workspace, "one")
+    before = by_name(sources)["one"]
+
+    path.write_text(half)
+
+    assert by_name(sources)["one"] is before
+    assert by_name(sources, {str(path)})["one"] is before
+    write_skill(workspace, "one", "Says more.")
+    assert by_name(sources)["one"].description == "Says more."
+
+
+def test_a_skill_that_stays_broken_is_gone_once_its_file_settled(
+    workspace: Path, sources: FolderSources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_skill(workspace, "one")
+    by_name(sources)
+    path.write_text("---\nname: one\ndescr")
+    by_name(sources)
+    monkeypatch.setattr(read, "_SETTLING_NS", 0)
+
+    assert by_name(sources) == {}
 
 
 def test_a_changed_sidecar_is_seen(workspace: Path, sources: FolderSources) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from tests.browser.studio_world import MISSED_PROMPT, Choice, StudioWorld, studi
 from tests.integration.gateway_world import TOKEN, Peer, World, ask
 
 from prowess.cli.main import main
-from prowess.cli.serve import say_address
+from prowess.cli.serving.serve import say_address
 from prowess.gateway.calls import Json
 
 READ, WRITE, ADMIN = "operator.read", "operator.write", "operator.admin"
@@ -101,6 +103,22 @@ def test_every_file_of_every_source_is_counted_once(guest: Peer) -> None:
     assert active == sorted(row["name"] for row in status["skills"])
 
 
+def test_briefly_a_source_says_the_same_in_fewer_words(guest: Peer) -> None:
+    whole = _asked(guest, "skills.sources")["sources"]
+    brief = _asked(guest, "skills.sources", {"brief": True})["sources"]
+
+    for one, other in zip(whole, brief, strict=True):
+        assert {**one, "skills": None} == {**other, "skills": None}
+        for row, said in zip(one["skills"], other["skills"], strict=True):
+            if isinstance(said, dict):
+                assert said == row
+                continue
+            name, path = (said, f"{one['path']}/{said}/SKILL.md") if isinstance(said, str) else said
+            assert (name, path, "active") == (row["name"], row["path"], row["state"])
+            assert row["diagnostics"] == []
+    assert "pdf-forms" in brief[0]["skills"]
+
+
 def test_an_agent_sees_the_sources_of_its_own_workspace(shared: StudioWorld, guest: Peer) -> None:
     sources = _asked(guest, "skills.sources", {"agentId": "reviewer"})["sources"]
 
@@ -184,6 +202,7 @@ def test_what_was_never_used_is_named_and_what_was_is_not(guest: Peer) -> None:
 
     assert "brand-voice" in found["neverUsed"]
     assert not {"code-review", "pdf-forms", "image-gen"} & set(found["neverUsed"])
+    assert found["neverUsedTotal"] == len(found["neverUsed"])
 
 
 def test_without_an_agent_all_of_them_count(guest: Peer) -> None:
@@ -309,6 +328,61 @@ def test_what_people_wrote_is_shown_to_who_asks_for_it(guest: Peer) -> None:
     assert (found["sessions"], found["prompts"], found["total"]) == (1, 3, len(found["missed"]))
 
 
+def test_claims_proofs_and_tests_of_skills_are_told_and_change_nothing(
+    guest: Peer, shared: StudioWorld
+) -> None:
+    fresh = _asked(guest, "skills.fresh")
+    proof = _asked(guest, "skills.proof")
+    asked = {"name": "pdf-forms", "model": "a:b", "harness": "codex"}
+    one = _asked(guest, "skills.proof", asked)
+    waiting = _asked(guest, "skills.proposals.list", {"brief": True})["proposals"]
+    tests = _asked(guest, "skills.test")
+
+    assert {row["state"] for row in fresh["skills"]} <= {"fresh", "stale", "unknown"}
+    assert "pdf-forms" in {row["skill"] for row in fresh["skills"]}
+    assert {row["state"] for row in proof["skills"]} == {"unproven"}
+    assert [row["name"] for row in one["skills"]] == ["pdf-forms"]
+    assert all(row["proof"] is None for row in waiting)
+    assert tests["counts"]["validation"]["tests"] > 0
+    assert not list(shared.state.rglob("freshness.json"))
+
+
+def _wait_for_scans(peer: Peer) -> None:
+    """Wait until all skills of a gateway that has just started are scanned.
+
+    A change of one is then scanned at once; before, it waits for its turn among many.
+    """
+    ends, pause = time.monotonic() + 120, threading.Event()
+    while any(
+        row["blockedByScanner"] and not row["scannerBlock"]["findings"]
+        for row in _asked(peer, "skills.status")["skills"]
+    ):
+        assert time.monotonic() < ends, "not all skills were scanned"
+        pause.wait(0.05)
+
+
+def test_the_tests_of_one_skill_are_its_own_and_the_messages_saved_about_it(
+    world: StudioWorld, peer: Peer
+) -> None:
+    _wait_for_scans(peer)
+    suite = world.roots["work"] / "pdf-forms" / "evals" / "triggers.yaml"
+    suite.parent.mkdir()
+    suite.write_text("cases:\n  - prompt: fill in this pdf form\n    expect: pdf-forms\n")
+    saved = {"name": "pdf-forms", "should": False, "message": "how is the weather"}
+    other = {"name": "sql-report", "should": True, "message": "revenue of last week"}
+    for one in (saved, other):
+        _asked(peer, "skills.tests.add", one)
+
+    found = _asked(peer, "skills.test", {"name": "pdf-forms"})
+
+    assert found["passed"], found
+    messages = {row["name"] for row in found["tests"] if row["kind"] == "triggers"}
+    assert messages == {"fill in this pdf form", "how is the weather"}
+    kinds = {kind: row["tests"] for kind, row in found["counts"].items()}
+    assert kinds == {"validation": 1, "scan": 1, "freshness": 1, "triggers": 2, "budget": 0}
+    assert _refused(peer, "skills.test", {"name": "nobody"})["code"] == "INVALID_REQUEST"
+
+
 def test_costs_are_told_for_each_agent_and_harness(guest: Peer) -> None:
     every = _asked(guest, "skills.costs")["agents"]
     one = _asked(guest, "skills.costs", {"agentId": "main", "entries": True})["agents"]
@@ -337,8 +411,8 @@ def test_a_reviewer_is_told_what_can_be_done(
     found = _asked(guest, "skills.proposals.inspect", {"proposalId": shared.proposals[which]})
 
     assert (found["canApply"], found["canRollBack"]) == (can_apply, can_roll_back)
-    assert bool(found["applyProblem"]) is not can_apply
-    assert bool(found["rollbackProblem"]) is not can_roll_back
+    assert bool(found.get("applyProblem")) is not can_apply
+    assert bool(found.get("rollbackProblem")) is not can_roll_back
 
 
 def test_an_applied_change_can_still_be_compared_with_what_it_replaced(
@@ -422,7 +496,7 @@ def test_what_was_replaced_and_is_not_kept_cannot_come_back(world: StudioWorld, 
 
     found = _asked(peer, "skills.proposals.inspect", {"proposalId": world.proposals["applied"]})
 
-    assert (found["canRollBack"], found["previousContent"]) == (False, None)
+    assert (found["canRollBack"], "previousContent" in found) == (False, False)
     assert found["rollbackProblem"] == "what it replaced is no longer kept"
 
 

@@ -62,16 +62,13 @@ def test_nothing_happens_and_nothing_is_made_until_it_is_switched_on(place: Plac
     assert place.tell(GIF) == ("pending",)
 
 
-def test_auto_writes_and_a_second_correction_joins_the_first(place: Place) -> None:
+def test_in_auto_what_only_words_found_waits(place: Place) -> None:
     place.configure(approvalPolicy="auto", reviewMode="heuristic")
 
-    assert place.tell(GIF) == ("applied",)
-    assert place.tell("From now on, keep a local copy of each animated image") == ("applied",)
+    assert place.tell(GIF) == ("pending",)
+    assert place.tell("From now on, keep a local copy of each animated image") == ("pending",)
 
-    text = place.page("animated-gif-workflow").read_text()
-    bullets = [line for line in text.splitlines() if line.startswith("- ")]
-    assert len(bullets) == 4
-    assert text.count("## Workflow") == 1
+    assert not place.page("animated-gif-workflow").exists()
 
 
 def test_clients_see_the_fields_of_the_document(place: Place) -> None:

@@ -97,15 +97,27 @@ def test_a_dry_run_knows_what_waits_already_and_writes_nothing_in_auto_mode(worl
     assert not world.page("animated-gif-workflow").exists()
 
 
-def test_in_auto_mode_what_is_safe_is_written(world: World) -> None:
+def test_in_auto_mode_what_no_model_and_no_person_read_waits(world: World) -> None:
     world.configure(approvalPolicy="auto")
 
     said = world.run("workshop", "capture", _file(world, _user(GIF), _user(PIPE)))
 
-    assert "applied animated-gif-workflow" in said.out
+    assert "queued animated-gif-workflow" in said.out
     assert "quarantined qa-scenario-workflow: " in said.out
     assert 'line 1: "next time make sure' in said.out
-    assert world.page("animated-gif-workflow").exists()
+    assert not world.page("animated-gif-workflow").exists()
+
+
+def test_three_wordings_of_one_rule_are_one_proposal_in_the_imperative(world: World) -> None:
+    said = ["no, use pnpm not npm", "we use pnpm here, not npm", "please use pnpm instead of npm"]
+
+    world.ask("workshop", "capture", _file(world, *map(_user, said)))
+
+    found = world.ask("workshop", "list").json["proposals"]
+    assert [one["skillName"] for one in found] == ["package-conventions"]
+    assert "- Use pnpm, not npm." in found[0]["change"]["body"]
+    assert "Use when installing" in found[0]["change"]["description"]
+    assert found[0]["evidence"][0]["quote"] == said[0]
 
 
 def test_whoever_names_a_file_wants_it_captured_whatever_live_turns_do(world: World) -> None:

@@ -285,7 +285,7 @@ def test_on_a_terminal_the_difference_is_shown_in_colours_and_asked_about_once(
 
     assert done == code
     assert "\x1b[32m+- Check the changelog first.\x1b[0m" in drawn
-    assert drawn.count("Write this to release-notes?") == 1
+    assert drawn.count("Write this to ") == drawn.count("/skills/release-notes? [y/N]") == 1
     assert world.page().exists() == (code == 0)
 
 
@@ -407,6 +407,22 @@ def test_an_error_of_the_tool_is_an_object_and_code_1(
     assert said.err == ""
 
 
+def test_what_a_coding_agent_suggests_lands_in_the_folder_that_it_reads(world: World) -> None:
+    call = {"action": "suggest", "skillName": "a-skill", "description": "d", "body": BODY}
+    call |= {"harness": "claude-code"}
+
+    made = world.piped(json.dumps({**call, "apply": True}).encode(), "workshop", "tool")
+    (proposal,) = world.ask("workshop", "list").json["proposals"]
+    world.run("workshop", "apply", proposal["id"], "--yes")
+    refused = world.piped(json.dumps(call | {"harness": "nobody"}).encode(), "workshop", "tool")
+
+    # Whatever an agent wishes: a folder of the harness is written with a person's yes.
+    assert made.json["status"] == "pending"
+    assert (world.work / ".claude" / "skills" / "a-skill" / "SKILL.md").exists()
+    assert not (world.work / "skills" / "a-skill").exists()
+    assert "nobody is called nobody: give claude-code" in refused.json["error"]
+
+
 def test_the_tool_of_a_workshop_that_is_off_says_so(world: World) -> None:
     world.configure(on=False)
 
@@ -437,6 +453,19 @@ def test_status_counts_by_state_and_says_how_far_the_next_review_is(world: World
     assert "symptoms" not in status
     assert "0 of 4 turns" in text
     assert "profile review-first" in text
+
+
+def test_a_reviewer_that_nobody_configured_is_named_before_it_is_needed(world: World) -> None:
+    enabled = world.run("workshop", "enable", "--profile", "review-first").out
+    status = world.run("workshop", "status").out
+    program = world.ask("workshop", "status").json["noReviewer"]
+    quiet = world.run("workshop", "enable", "--profile", "low-cost").out
+    world.configure(reviewMode="llm", reviewCommand=["true"])
+
+    for said in (enabled, status, program):
+        assert "none is configured: set plugins.entries.skill-workshop.config.reviewModel" in said
+    assert "none is configured" not in quiet
+    assert "noReviewer" not in world.ask("workshop", "status").json
 
 
 def test_every_symptom_of_a_workshop_that_is_off_leads_to_its_switch(world: World) -> None:

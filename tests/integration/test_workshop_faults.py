@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from prowess.errors import (
     ProposalFolderError,
@@ -24,7 +23,8 @@ from prowess.errors import (
     ProposalStateError,
     StoreError,
 )
-from prowess.host.store.proposals import SqliteProposals
+from prowess.host.store.database import open_file
+from prowess.host.store.proposals import StoredProposals
 from prowess.host.writers.change import SkillFolder
 from prowess.runtime.workshop.ports import WorkshopPorts
 from prowess.runtime.workshop.service import WorkshopService
@@ -49,14 +49,14 @@ class Place:
     def __init__(self, base: Path, hook: Hook | None = None, most: int = 40_000) -> None:
         self.base, self.work = base, base / "work"
         self.notes = self.work / "skills/notes"
-        store = SqliteProposals(str(base / "state/prowess.db"))
+        store = StoredProposals(open_file(str(base / "state/prowess.db")))
         ticks = iter(range(1, 1_000_000))
         self.workshop = WorkshopService(
             WorkshopPorts(
                 settings=lambda: WorkshopSettings(selected=True, max_skill_bytes=most),
                 workspace=lambda _agent: str(self.work),
                 store=store,
-                folder=lambda workspace, skill: SkillFolder(
+                folder=lambda workspace, skill, _place: SkillFolder(
                     Path(workspace) / "skills", skill, base / "state", swap_hook=hook
                 ),
                 scan=clean,
@@ -103,14 +103,6 @@ def new_files(proposal: Proposal, old: Mapping[str, bytes] = OLD) -> dict[str, b
     return {**old, **{path: body for path, body in proposal.change.files.items() if body}}
 
 
-def watch_store(hook: Hook) -> None:
-    """Call a hook before every statement of the store, and around every end of a transaction."""
-    sa.event.listen(
-        sa.engine.Engine, "before_cursor_execute", lambda *_rest: hook("statement"), named=False
-    )
-    sa.event.listen(sa.engine.Engine, "commit", lambda _connection: hook("commit"))
-
-
 def at_step(number: int, act: Callable[[], None]) -> Hook:
     """Return a hook that does something at the step of that number."""
     count = iter(range(100_000))
@@ -132,114 +124,6 @@ def once(step: str, act: Callable[[], None]) -> Hook:
             act()
 
     return hook
-
-
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-# Run in a process of its own: it forks, and the test process may have threads.
-_KILLED = """
-    import os, shutil, signal, sys
-    from pathlib import Path
-    sys.path[:0] = [{tests!r}, {root!r}]
-    import test_workshop_faults as faults
-
-    base, action, start = Path(sys.argv[1]) / "place", sys.argv[2], sys.argv[3]
-    first, stride = int(sys.argv[4]), 3
-    old = faults.OLD if start == "skill" else {{}}
-    place = faults.Place(base).begin(old)
-    proposal = place.suggest()
-    if action == "rollback":
-        place.workshop.apply(proposal.id)
-    begun = base.with_name("begun")
-    base.rename(begun)
-
-    def killed_at(number):
-        child = os.fork()
-        if child == 0:
-            hook = faults.at_step(number, faults.die)
-            faults.watch_store(hook)
-            getattr(faults.Place(base, hook).workshop, action)(proposal.id)
-            os._exit(0)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        assert code in (0, -signal.SIGKILL), code
-        return code != 0
-
-    ends, number, is_over = set(), first - stride, False
-    while not is_over:
-        number += stride
-        shutil.copytree(begun, base)
-        is_over = not killed_at(number)
-        ends.add(faults.check_settled(base, proposal, old, action, number))
-        shutil.rmtree(base)
-    print(number, *sorted(ends))
-"""
-
-
-def check_settled(
-    base: Path, proposal: Proposal, old: Mapping[str, bytes], action: str, number: int
-) -> str:
-    """Look at what a killed process left, as the next start does; return how it ended."""
-    place = Place(base)
-    applied, new = place.workshop.inspect(proposal.id), new_files(proposal, old)
-    found = place.files()
-    assert found in (old, new), (number, found)
-    assert (applied.state is State.APPLIED) == (found == new), (number, applied.state)
-    assert applied.state in (State.APPLIED, State.PENDING), number
-    last = place.last(proposal)
-    wrote = EventKind.APPLIED if action == "apply" else EventKind.ROLLED_BACK
-    done = (found == new) == (action == "apply")
-    # Where nothing had begun, nothing has to be told.
-    before = EventKind.CREATED if action == "apply" else EventKind.APPLIED
-    assert last.kind in ({wrote} if done else {EventKind.INTERRUPTED, before}), (number, last)
-    assert not list(place.notes.rglob("*.tmp")), number
-    # What is left can be used like any other.
-    (place.workshop.apply if found == old else place.workshop.rollback)(proposal.id)
-    assert place.files() == (new if found == old else old), number
-    return f"{'new' if found == new else 'old'}:{last.kind.value}"
-
-
-@pytest.fixture
-def quick_folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory where there is one: what a killed process wrote is kept there too."""
-    # Everybody may write there, so the folder inside has a name that nobody can guess.
-    memory = Path("/dev/shm")  # noqa: S108
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
-        yield Path(folder)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
-# A third of the steps each, for they are many. What a new skill leads to takes no other steps, only
-# more or fewer of them: there a third is enough.
-@pytest.mark.parametrize(
-    ("start", "first"), [("skill", 0), ("skill", 1), ("skill", 2), ("none", 0)]
-)
-@pytest.mark.parametrize(
-    ("action", "ends"),
-    [
-        ("apply", ["new:applied", "old:created", "old:interrupted"]),
-        ("rollback", ["new:applied", "new:interrupted", "old:rolled_back"]),
-    ],
-)
-def test_a_process_killed_at_any_step_leaves_the_old_or_the_new_and_the_log_says_which(
-    quick_folder: Path, start: str, first: int, action: str, ends: list[str]
-) -> None:
-    here = Path(__file__)
-    script = textwrap.dedent(_KILLED).format(tests=str(here.parent), root=str(here.parents[2]))
-
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(quick_folder), action, start, str(first)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-    assert done.returncode == 0, done.stderr
-    steps, *found = done.stdout.split()
-    assert int(steps) > 100, "the walk ended before the write did"
-    assert found == ends
 
 
 def test_a_write_that_lasted_without_its_record_is_recorded_with_a_way_back(
@@ -342,12 +226,14 @@ def test_a_store_that_cannot_grow_is_said_and_nothing_is_written(
     assert place.files() == new_files(proposal)
 
 
-def test_a_disk_that_is_full_from_any_step_on_leaves_the_old_or_the_new(tmp_path: Path) -> None:
+def test_a_disk_that_is_full_from_any_step_on_leaves_the_old_or_the_new(
+    quick_folder: Path,
+) -> None:
     ends = set()
-    for number in range(0, 120, 4):
-        place = Place(tmp_path / str(number)).begin()
+    for number in range(0, 400, 9):
+        place = Place(quick_folder / str(number)).begin()
         proposal = place.suggest()
-        broken = Place(tmp_path / str(number), at_step(number, _no_space)).workshop
+        broken = Place(quick_folder / str(number), at_step(number, _no_space)).workshop
 
         with suppress(ProposalFolderError, OSError):
             broken.apply(proposal.id)
@@ -466,7 +352,7 @@ def test_who_rejects_what_is_being_written_finds_in_the_log_that_it_was_too_late
     place = Place(tmp_path).begin()
     proposal = place.suggest()
     found = place.workshop.inspect(proposal.id)
-    store = SqliteProposals(str(tmp_path / "state/prowess.db"))
+    store = StoredProposals(open_file(str(tmp_path / "state/prowess.db")))
 
     def reject() -> None:
         assert store.change(found, replace(found, state=State.REJECTED), EventKind.REJECTED)

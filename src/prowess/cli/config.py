@@ -1,4 +1,4 @@
-"""`config`, `enable`, `disable`, `completion` and `plugins`.
+"""`config`, `enable`, `disable`, `trust`, `completion` and `plugins`.
 
 Secrets go in but never come out: what may be one is shown as a marker.
 """
@@ -6,6 +6,7 @@ Secrets go in but never come out: what may be one is shown as a marker.
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from prowess.cli.main import app
-from prowess.cli.options import common, complete_skill
+from prowess.cli.options import Common, common, complete_skill, json_option
 from prowess.cli.render import (
     Cell,
     Column,
@@ -24,12 +25,16 @@ from prowess.cli.render import (
     print_table,
     print_text,
 )
+from prowess.cli.terminal import CommandGroup
 from prowess.errors import ConfigKeyError
 from prowess.host.config.writer import check_value, is_known, is_text, split_key, write
+from prowess.host.safety import EntrySources
 from prowess.host.sources.discovery import find_plugin_sources
 from prowess.host.sources.roots import expand_path
 from prowess.runtime.config.redaction import show_config
-from prowess.skills.model import Tier
+from prowess.skills.catalog import mark_source, owners
+from prowess.skills.model import Skill, Tier
+from prowess.skills.text import one_line
 from prowess.wiring import Runtime, open_runtime
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -50,13 +55,13 @@ def completion_command(shell: str | None) -> int:
     return 0
 
 
-@click.group("config")
+@click.group("config", cls=CommandGroup)
 def config_command() -> None:
     """Read and write the configuration."""
 
 
 @config_command.command("path")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+@json_option
 def path_command(*, as_json: bool) -> int:
     """Print where the config file is, or would be."""
     path = open_runtime().config.path
@@ -69,7 +74,7 @@ def path_command(*, as_json: bool) -> int:
 
 @config_command.command("get")
 @click.argument("key", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+@json_option
 def get_command(key: str | None, *, as_json: bool) -> int:
     """Print the config, or the value of one dotted KEY. Secrets are replaced by a marker."""
     found: object = show_config(open_runtime().config.values())
@@ -89,7 +94,7 @@ def get_command(key: str | None, *, as_json: bool) -> int:
 @click.argument("value", required=False)
 @click.option("--unset", is_flag=True, help="Remove the key.")
 @click.option("--secret", is_flag=True, help="Ask for the value without showing it.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+@json_option
 def set_command(key: str, value: str | None, *, unset: bool, secret: bool, as_json: bool) -> int:
     """Set the dotted KEY to VALUE: JSON where it is JSON, text otherwise."""
     if sum((value is not None, unset, secret)) != 1:
@@ -104,9 +109,21 @@ def set_command(key: str, value: str | None, *, unset: bool, secret: bool, as_js
         check_value(parts, wanted)
     runtime = open_runtime()
     _write(runtime, parts, wanted, as_json=as_json)
+    if parts[:2] == ["skills", "entries"] and not unset:
+        _bind_entries(parts[2:3])
     if not unset and not is_known(parts):
         print_error(f"{key} is not a setting of Prowess; it was written all the same.")
     return 0
+
+
+def _bind_entries(keys: Sequence[str]) -> None:
+    """Keep for which skills entries were made, all or those of `keys`: the ones that are here."""
+    with open_runtime() as runtime:
+        settings = runtime.skills.settings
+        known = owners(runtime.skills.workspace().state(settings).catalog.skills)
+        holding = {key for key, one in settings.skills.entries.items() if one.holds_secrets}
+        meant = holding.intersection(known, *([keys] if keys else []))
+        EntrySources(runtime.folders.state).bind({key: mark_source(known[key]) for key in meant})
 
 
 def _one_line_of_input() -> str:
@@ -140,17 +157,17 @@ def _write(runtime: Runtime, parts: Sequence[str], value: object, *, as_json: bo
 @click.command("enable")
 @click.argument("name", shell_complete=complete_skill)
 @common
-def enable_command(name: str, workspace: str | None, agent: str | None, *, as_json: bool) -> int:
+def enable_command(given: Common, name: str) -> int:
     """Switch the skill NAME on for every agent."""
-    return _switch(name, workspace, agent, enabled=True, as_json=as_json)
+    return _switch(name, given.workspace, given.agent, enabled=True, as_json=given.as_json)
 
 
 @click.command("disable")
 @click.argument("name", shell_complete=complete_skill)
 @common
-def disable_command(name: str, workspace: str | None, agent: str | None, *, as_json: bool) -> int:
+def disable_command(given: Common, name: str) -> int:
     """Switch the skill NAME off for every agent; `enable` takes it back."""
-    return _switch(name, workspace, agent, enabled=False, as_json=as_json)
+    return _switch(name, given.workspace, given.agent, enabled=False, as_json=given.as_json)
 
 
 def _switch(
@@ -160,6 +177,45 @@ def _switch(
     skill = runtime.skills.find(name, agent).skill
     _write(runtime, ("skills", "entries", skill.key, "enabled"), enabled, as_json=as_json)
     return 0
+
+
+@click.command("trust")
+@click.argument("name", shell_complete=complete_skill)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where nobody can be asked.")
+@common
+def trust_command(given: Common, name: str, *, yes: bool) -> int:
+    """Let the skill NAME of this project have what is configured under its name.
+
+    A skill that came with a project does not get the key and the variables that were configured for
+    a skill of your own, whatever it is called. Read it first: its programs see the values.
+
+    Example: prowess trust weather
+    """
+    with open_runtime(given.workspace) as runtime:
+        skill = runtime.skills.find(name, given.agent).skill
+        state = runtime.skills.workspace(given.agent).state(runtime.skills.settings)
+        whose = state.withheld.get(skill.name, "")
+        if whose and not yes:
+            _ask_to_trust(skill, whose)
+        source = mark_source(skill)
+        if whose:
+            at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            EntrySources(runtime.folders.state).trust(skill.key, source, at)
+    if given.as_json:
+        told = {"skill": skill.name, "skillKey": skill.key, "source": source}
+        print_json({**told, "madeFor": whose or None, "trusted": bool(whose)})
+    elif whose:
+        print_text(f"{skill.path} has what skills.entries.{skill.key} holds from now on.")
+    else:
+        print_text(f"Nothing is withheld from {skill.name}.")
+    return 0
+
+
+def _ask_to_trust(skill: Skill, whose: str) -> None:
+    if not asks():
+        raise click.UsageError("Give --yes: there is no terminal to ask on")
+    question = f"Give {skill.path} what was configured for {skill.name} in {whose}?"
+    click.confirm(one_line(question), err=True, abort=True)
 
 
 WORKSHOP = "skill-workshop"
@@ -174,7 +230,7 @@ class _Plugin(NamedTuple):
     skills: int = 0
 
 
-@click.group("plugins")
+@click.group("plugins", cls=CommandGroup)
 def plugins_command() -> None:
     """See which plugins there are and whether they are on."""
 
@@ -182,7 +238,7 @@ def plugins_command() -> None:
 @plugins_command.command("list")
 @click.option("--enabled", is_flag=True, help="Only those that are on.")
 @common
-def list_command(workspace: str | None, agent: str | None, *, as_json: bool, enabled: bool) -> int:
+def list_command(given: Common, *, enabled: bool) -> int:
     """List plugins: the workshop, folders that bring skills, and entries of the config.
 
     A folder of `plugins.load.paths` is on unless its entry says `enabled: false`; the workshop is
@@ -190,10 +246,10 @@ def list_command(workspace: str | None, agent: str | None, *, as_json: bool, ena
 
     Example: prowess plugins list --enabled
     """
-    runtime = open_runtime(workspace)
-    found, problems = _found(runtime, agent)
+    runtime = open_runtime(given.workspace)
+    found, problems = _found(runtime, given.agent)
     shown = [one for one in found if one.enabled or not enabled]
-    if as_json:
+    if given.as_json:
         print_json({"plugins": [_wire(one) for one in shown], "problems": problems})
         return 0
     titles = (Column("Plugin"), Column("State"), Column("Skills"), Column("Why", flexible=True))

@@ -4,17 +4,24 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import click
 
-from prowess.cli.options import common
+from prowess.cli.options import Common, common
 from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_table, print_text
 from prowess.errors import PathError, SuiteError
-from prowess.evaluation.bench import without_examples
-from prowess.evaluation.metrics import Outcome, Summary, collisions, confusion, summarise
+from prowess.evaluation.metrics import (
+    Outcome,
+    Summary,
+    collisions,
+    confusion,
+    split_by_kind,
+    summarise,
+)
 from prowess.evaluation.routing import BASELINES, OURS, Evaluation, NamedSkills, calibrate
-from prowess.evaluation.suites import Case, Suite
+from prowess.evaluation.suites import Bench, Case, Suite, without_examples
 from prowess.host.evaluation import bench_folders, read_bench_folder, read_suites
 from prowess.host.sources.roots import find_named
 from prowess.host.store.routing import ThresholdsFile
@@ -30,6 +37,9 @@ from prowess.wiring import Runtime, open_runtime
 _MOST_SHOWN = 20
 _LONGEST_NAMES = 60
 _FIGURES = ("Cases", "Hit@1", "Recall@5", "AUROC", "Precision", "Recall", "Abstained", "ms")
+# Of what is loaded first: clearly right, or plausible at least; then of clear jobs and of messages
+# without need, what is loaded or offered.
+_ACTIVATION = ("Load right", "Load plausible", "Reached", "Noise")
 
 
 class BenchRow(NamedTuple):
@@ -39,6 +49,8 @@ class BenchRow(NamedTuple):
     method: str
     summary: Summary
     problems: tuple[str, ...] = ()
+    # The same by language and by length of the messages.
+    kinds: Mapping[str, Summary] = MappingProxyType({})
 
 
 def print_bench(rows: Sequence[BenchRow]) -> None:
@@ -54,6 +66,16 @@ def print_bench(rows: Sequence[BenchRow]) -> None:
                 Cell(_share(row.summary.rejected95)),
             )
             for row in rows
+        ],
+    )
+    print_text()
+    print_table(
+        [Column("Set"), Column("Messages"), Column("Cases"), *map(Column, _ACTIVATION)],
+        [
+            (Cell(row.name, "bold"), Cell(kind), Cell(str(found.cases)), *_activation(found))
+            for row in rows
+            if row.method == OURS
+            for kind, found in (("all", row.summary), *row.kinds.items())
         ],
     )
 
@@ -98,6 +120,11 @@ def _cells(found: Summary) -> list[Cell]:
         Cell(_share(found.abstained)),
         Cell("-" if found.ms_median is None else f"{found.ms_median:.1f}"),
     ]
+
+
+def _activation(found: Summary) -> list[Cell]:
+    shares = (found.precision_strict, found.precision_first, found.reached, found.noise)
+    return [Cell(_share(share)) for share in shares]
 
 
 def _print_failures(outcomes: Sequence[Outcome]) -> None:
@@ -252,11 +279,9 @@ def _minimum(_ctx: click.Context, _param: click.Parameter, value: float | None) 
 @click.option("--dry-run", is_flag=True, help="With --calibrate: show it and keep nothing.")
 @common
 def eval_command(
+    given: Common,
     suites: tuple[str, ...],
-    workspace: str | None,
-    agent: str | None,
     *,
-    as_json: bool,
     bench: str | None,
     plain: bool,
     baselines: tuple[str, ...],
@@ -278,16 +303,16 @@ def eval_command(
         raise click.UsageError("--bench does not go together with suites, --saved or --calibrate")
     if plain and bench is None:
         raise click.UsageError("--no-examples belongs to --bench")
-    with open_runtime(workspace) as runtime:
-        plan = _Plan(runtime=runtime, agent=agent, baselines=tuple(dict.fromkeys(baselines)))
+    with open_runtime(given.workspace) as runtime:
+        plan = _Plan(runtime=runtime, agent=given.agent, baselines=tuple(dict.fromkeys(baselines)))
         if bench is not None:
             rows = _bench(plan, bench, plain=plain)
-            return _report_bench(plan, rows, least=least, as_json=as_json)
+            return _report_bench(plan, rows, least=least, as_json=given.as_json)
         result = _run_suites(plan, (*suites, *_saved(plan.runtime, wanted=saved)))
         thresholds = calibrate(result.outcomes) if calibrating else None
-        _report(plan, result, thresholds, as_json=as_json)
+        _report(plan, result, thresholds, as_json=given.as_json)
         if calibrating:
-            _keep(plan, thresholds, dry_run=dry_run, quiet=as_json)
+            _keep(plan, thresholds, dry_run=dry_run, quiet=given.as_json)
     passed = summarise(result.outcomes).passed or 0.0
     # A case that cannot be read tests nothing: a suite that lost some has not passed.
     return 1 if result.problems or (least is not None and passed < least) else 0
@@ -410,7 +435,8 @@ def _keep(plan: _Plan, thresholds: Thresholds | None, *, dry_run: bool, quiet: b
     elif dry_run:
         said = f"would load from {thresholds.load} and offer from {thresholds.offer} on."
     else:
-        ThresholdsFile(plan.runtime.folders.state).write(encoder.id, thresholds)
+        kept = ThresholdsFile(plan.runtime.folders.state, plan.runtime.state.hold)
+        kept.write(encoder.id, thresholds)
         said = (
             f"loads from {thresholds.load} and offers from {thresholds.offer} on from now; "
             "delete routing-thresholds.json in the state folder to undo."
@@ -427,12 +453,16 @@ def _bench(plan: _Plan, path: str, *, plain: bool) -> list[BenchRow]:
         index = plan.runtime.routing.index_of(skills, plan.bar)
         catalogue = NamedSkills.of(index, lambda skill: skill.id)
         found = plan.evaluation.compare(catalogue, bench.cases, plan.baselines, plan.bar)
-        rows += [
-            BenchRow(bench.name, method, summarise(outcomes), bench.problems * (method == OURS))
-            for method, outcomes in found.items()
-        ]
+        rows += [_bench_row(bench, method, outcomes) for method, outcomes in found.items()]
     plan.bar.clear()
     return rows
+
+
+def _bench_row(bench: Bench, method: str, outcomes: Sequence[Outcome]) -> BenchRow:
+    if method != OURS:
+        return BenchRow(bench.name, method, summarise(outcomes))
+    kinds = {name: summarise(some) for name, some in split_by_kind(outcomes).items()}
+    return BenchRow(bench.name, method, summarise(outcomes), bench.problems, kinds)
 
 
 def _report_bench(
@@ -440,7 +470,12 @@ def _report_bench(
 ) -> int:
     if as_json:
         shown: list[wire.Json] = [
-            {"set": row.name, "method": row.method, **wire_routing.summary(row.summary)}
+            {
+                "set": row.name,
+                "method": row.method,
+                **wire_routing.summary(row.summary),
+                "kinds": {kind: wire_routing.summary(some) for kind, some in row.kinds.items()},
+            }
             for row in rows
         ]
         print_json(shown)

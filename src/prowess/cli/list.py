@@ -5,10 +5,11 @@ from typing import Any
 
 import click
 
-from prowess.cli.options import common
+from prowess.cli.options import Common, common
 from prowess.cli.render import (
     Cell,
     Column,
+    columns_of_reader,
     is_terminal,
     print_json,
     print_table,
@@ -18,10 +19,13 @@ from prowess.runtime.service import SkillStatus, StatusReport
 from prowess.skills.eligibility import missing_text
 from prowess.skills.model import Diagnostic, Severity
 from prowess.skills.prompt import shorten_path
+from prowess.skills.text import cut_listed
 from prowess.wire import skills as wire
 from prowess.wiring import open_runtime
 
 _SHOWN_PROBLEMS = 20
+# The width of a pipe that says nothing, and the narrowest terminal with room for where skills lie.
+_WIDTH, _FEWEST_FOR_SOURCE = 120, 60
 
 
 def state_cell(status: SkillStatus) -> Cell:
@@ -29,7 +33,9 @@ def state_cell(status: SkillStatus) -> Cell:
     verdict = status.verdict
     if verdict.disabled:
         return Cell("⏸ disabled", "dim")
-    if verdict.blocked_by_allowlist or verdict.blocked_by_metadata:
+    if verdict.blocked is not None and verdict.blocked.is_pending:
+        return Cell("… not scanned", "yellow")
+    if verdict.blocked is not None or verdict.blocked_by_allowlist or verdict.blocked_by_metadata:
         return Cell("🚫 blocked", "red")
     if status.matched is None:
         return Cell("🚫 excluded", "red")
@@ -39,6 +45,8 @@ def state_cell(status: SkillStatus) -> Cell:
 
 
 def _missing(status: SkillStatus) -> str:
+    if status.verdict.blocked is not None:
+        return f"blocked by {status.verdict.blocked.by}: {status.verdict.blocked.reason}"
     if status.verdict.blocked_by_metadata:
         return "metadata cannot be read"
     return missing_text(status.verdict.missing)
@@ -55,15 +63,20 @@ def source_of(status: SkillStatus) -> str:
     "--eligible", is_flag=True, help="Only eligible skills: nothing they need is missing."
 )
 @click.option("-v", "--verbose", is_flag=True, help="Also say what is missing.")
+@click.option("--wide", is_flag=True, help="Cut no description, however long the line.")
 @common
-def list_command(
-    workspace: str | None, agent: str | None, *, as_json: bool, eligible: bool, verbose: bool
-) -> int:
-    """Show every skill and whether it is ready."""
-    runtime = open_runtime(workspace)
-    report = runtime.skills.status(agent)
+def list_command(given: Common, *, eligible: bool, verbose: bool, wide: bool) -> int:
+    """Show every skill and whether it is ready.
+
+    A description is cut where the line ends: that of the terminal, and in a pipe that of COLUMNS,
+    else 120. A pipe gets each skill on one line, its name whole, and two spaces between columns.
+
+    Example: prowess list | awk -F '  +' '$1 ~ /ready/ {print $2}'
+    """
+    runtime = open_runtime(given.workspace)
+    report = runtime.skills.status(given.agent)
     shown = [row for row in report.skills if row.verdict.eligible or not eligible]
-    if as_json:
+    if given.as_json:
         print_json(wire.status_report(report, shown))
         return 0
     if not shown:
@@ -75,33 +88,48 @@ def list_command(
     else:
         ready = sum(row.usable for row in report.skills)
         print_text(f"Skills ({ready}/{len(report.skills)} ready)", "bold")
-        _print_list(shown, verbose=verbose)
+        _print_list(shown, verbose=verbose, wide=wide)
+    print_blocked(report.skills)
     _print_problems(report, homes=runtime.skills.places.homes)
     if is_terminal():
         print_text("Tip: `prowess why NAME` tells the whole story of one skill.", "dim")
     return 0
 
 
-def _print_list(shown: Sequence[SkillStatus], *, verbose: bool) -> None:
-    columns = [
-        Column(title="Status"),
-        Column(title="Skill"),
-        Column(title="Description", flexible=True),
-        Column(title="Source"),
-    ]
+def _print_list(shown: Sequence[SkillStatus], *, verbose: bool, wide: bool) -> None:
+    drawn = is_terminal()
+    table = {
+        Column("Status"): [state_cell(row) for row in shown],
+        Column("Skill"): [Cell(_titled(row) if drawn else row.skill.name) for row in shown],
+        Column("Description", flexible=True): [
+            Cell(cut_listed(row.skill.description)) for row in shown
+        ],
+    }
+    missing = [_missing(row) for row in shown] if verbose else []
+    if wide or not drawn or columns_of_reader(_WIDTH) >= _FEWEST_FOR_SOURCE:
+        table[Column("Source")] = [Cell(source_of(row), "dim") for row in shown]
+    if missing and not drawn:
+        table[Column("Missing")] = [Cell(text) for text in missing]
+    # An empty cell would be none to whoever counts columns.
     rows = [
-        [
-            state_cell(row),
-            Cell(_titled(row)),
-            Cell(row.skill.description),
-            Cell(source_of(row), "dim"),
-        ]
-        for row in shown
+        [cell._replace(text=cell.text or "-") for cell in row]
+        for row in zip(*table.values(), strict=True)
     ]
-    if verbose:
-        columns.append(Column(title="Missing", flexible=True))
-        rows = [[*cells, Cell(_missing(row))] for cells, row in zip(rows, shown, strict=True)]
-    print_table(columns, rows)
+    # What is missing stands at the end of a piped line, and takes nothing from the description.
+    piped = columns_of_reader(_WIDTH) + max(map(len, missing), default=0)
+    width = 0 if wide else None if drawn else piped
+    notes = [text and f"missing: {text}" for text in missing] if drawn else ()
+    print_table(tuple(table), rows, most=width, below=notes)
+
+
+def print_blocked(rows: Sequence[SkillStatus]) -> None:
+    """Say which skills the scanner keeps from use, why, and what to do."""
+    blocked = [(row.skill.name, row.verdict.blocked) for row in rows if row.verdict.blocked]
+    for name, block in blocked[:_SHOWN_PROBLEMS]:
+        way_out = block.find_way_out(name)
+        print_text(f"! {name} is blocked by {block.by}: {block.reason}: {way_out}", "red")
+    if len(blocked) > _SHOWN_PROBLEMS:
+        print_text(f"! {len(blocked) - _SHOWN_PROBLEMS} more: `prowess check --json` lists all.")
 
 
 def _titled(row: SkillStatus) -> str:
@@ -112,7 +140,7 @@ def _titled(row: SkillStatus) -> str:
 def _print_problems(report: StatusReport, homes: Sequence[str]) -> None:
     """Say what could not be read, in the order of how much it matters."""
     worst = [d for d in report.diagnostics if d.severity is not Severity.INFO]
-    worst.sort(key=lambda problem: problem.severity is not Severity.ERROR)
+    worst.sort(key=_rank)
     for problem in worst[:_SHOWN_PROBLEMS]:
         style = "red" if problem.severity is Severity.ERROR else "yellow"
         print_text(f"! {problem_line(problem, homes)}", style)
@@ -121,6 +149,11 @@ def _print_problems(report: StatusReport, homes: Sequence[str]) -> None:
     for setting in report.problems:
         if not setting.unknown:
             print_text(f"! config {setting.key} {setting.message}", "yellow")
+
+
+def _rank(problem: Diagnostic) -> tuple[bool, bool]:
+    # What was left out altogether is missed most, and is one line among hundreds.
+    return not problem.code.endswith("-truncated"), problem.severity is not Severity.ERROR
 
 
 def problem_line(problem: Diagnostic, homes: Sequence[str] = ()) -> str:
@@ -133,20 +166,21 @@ def problem_line(problem: Diagnostic, homes: Sequence[str] = ()) -> str:
 
 @click.command("check")
 @common
-def check_command(workspace: str | None, agent: str | None, *, as_json: bool) -> int:
+def check_command(given: Common) -> int:
     """Summarise what is ready, what is missing and what is broken.
 
-    Exit code 1 when a file could not be read.
+    Exit code 1 when a file could not be read, or a policy requires and misses a skill.
     """
-    runtime = open_runtime(workspace)
-    report = runtime.skills.status(agent)
-    block = runtime.skills.prompt(agent)
+    runtime = open_runtime(given.workspace)
+    report = runtime.skills.status(given.agent)
+    block = runtime.skills.prompt(given.agent)
     broken = any(problem.severity is Severity.ERROR for problem in report.diagnostics)
-    if as_json:
+    if given.as_json:
         print_json(wire.check_report(report, block))
         return int(broken)
     summary = wire.check_report(report, block)
     _print_summary(summary)
+    print_blocked(report.skills)
     for lost in report.shadowed:
         print_text(f"- {lost.skill.path} is shadowed by {lost.winner.path}")
     for entry in report.unmatched:
@@ -165,6 +199,7 @@ _SUMMARY_ROWS = (
     ("disabled", "disabled"),
     ("blocked", "blocked by skills.allowBundled"),
     ("unreadableMetadata", "blocked by unreadable metadata"),
+    ("blockedByScanner", "blocked by the scanner"),
     ("agentFiltered", "not in the agent's list"),
     ("notInjected", "kept from the model by their author"),
     ("missingRequirements", "missing something"),

@@ -1,7 +1,8 @@
 """The `prowess` command: hooks take a lane of their own, all other commands the terminal's.
 
 Coding agents wait for `prowess hook` at every prompt, so nothing is imported here that it does not
-need; the terminal (`prowess.cli.terminal`) is loaded for the others.
+need; the terminal (`prowess.cli.terminal`) is loaded for the others. `prowess mcp` answers its
+first requests meanwhile.
 """
 
 import sys
@@ -23,7 +24,23 @@ COMMANDS = {
         "validate",
         "Check skill files against the standard and repair what can be repaired.",
     ),
+    "add": ("sharing.commands", "Add skills from a folder, repository, archive or registry."),
+    "remove": ("sharing.commands", "Remove skills that were added, to the trash."),
+    "outdated": ("sharing.commands", "Say which skills have something newer at their source."),
+    "update": ("sharing.update", "Update added skills, and keep what you edited."),
+    "verify": ("sharing.commands", "Compare every file of added skills with the lock."),
+    "policy": ("sharing.governance", "Say which rule of which policy decides about a skill."),
+    "audit": ("sharing.governance", "Show and check the log of decisions about skills."),
+    "lock": ("sharing.exchange", "Read and write the locks of other tools."),
+    "publish": ("sharing.exchange", "Put skills into a web site for others to add."),
+    "search": ("sharing.commands", "Search a registry for skills."),
+    "hub": ("sharing.hub", "Run a registry of skills of your own."),
     "scan": ("scan.command", "Look for what could harm you in skills before an agent reads them."),
+    "fresh": ("proof.fresh", "Say which lines of skills no longer fit the project."),
+    "new": ("proof.new", "Write a skill that passes the standard, with tests of its messages."),
+    "test": ("proof.test", "Test skills: files, scanner, freshness, messages and budgets."),
+    "improve": ("proof.improve", "Say what descriptions lack, and propose sentences that help."),
+    "prove": ("proof.prove", "Say whether an agent does better with a skill than without it."),
     "install": ("runs.install", "Install the programs that a skill needs."),
     "load": ("validate", "Copy bundled skills into the workspace for editing."),
     "prompt": ("runs.run", "Print the block that tells the agent about its skills."),
@@ -33,7 +50,7 @@ COMMANDS = {
     "commands": ("runs.commands", "List the slash commands that skills give."),
     "invoke": ("runs.commands", "Show what a slash command would do, without doing it."),
     "run": ("runs.run", "Run a command with the environment and the skills prompt of a run."),
-    "sync": ("runs.install", "Copy the agent's skills into a sandbox."),
+    "sync": ("runs.install", "Copy skills into a sandbox, or bring them back to the lock."),
     "eval": ("evaluate", "Measure how well messages find the right skills."),
     "examples": ("route", "Teach routing how people ask for a skill."),
     "chat": (
@@ -45,7 +62,8 @@ COMMANDS = {
         "Show what skills did in your sessions, and which were missed.",
     ),
     "workshop": ("workshop", "Review what was learned, and turn it into skills."),
-    "serve": ("serve", "Run the gateway for every client, in one process."),
+    "serve": ("serving.serve", "Run the gateway for every client, in one process."),
+    "db": ("serving.db", "Make, move and check the database of a fleet of gateways."),
     "experience": (
         "learning.experience",
         "Learn from what agents did: drafts, replays and lessons.",
@@ -58,15 +76,18 @@ COMMANDS = {
     ),
     "doctor": ("harness.connect", "Check every connection and our own parts, and say what to do."),
     "hook": ("harness.hook", "Answer a hook of a coding agent; `prowess connect` registers it."),
-    "mcp": ("serve", "Serve skills to an MCP client over standard input and output."),
-    "export": ("harness.sharing", "Build a portable copy of a skill for one harness."),
+    "mcp": ("serving.serve", "Serve skills to an MCP client over standard input and output."),
+    "lsp": ("serving.serve", "Serve an editor: findings, explanations and fixes while you write."),
+    "export": ("harness.sharing", "Build a portable copy of a skill, or a bill of materials."),
     "budget": ("harness.sharing", "Say which descriptions a harness will show, cut or drop."),
+    "migrate": ("harness.migrate", "Take over settings, skills and proposals of OpenClaw."),
     "enable": ("config", "Switch a skill on for every agent."),
     "disable": ("config", "Switch a skill off for every agent."),
+    "trust": ("config", "Give a project's skill what was configured for one of your own."),
     "config": ("config", "Read and write the configuration."),
     "completion": ("config", "Print the shell completion script."),
 }
-_HOOK = ["hook"]
+_HOOK, _MCP = ["hook"], ["mcp"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,6 +100,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             # A process of its own, which this ends.
             hook_lane.run_and_leave()
         return hook_lane.run()
+    if argv is None and args[:1] == _MCP:
+        from prowess.cli.harness import mcp_lane
+
+        if mcp_lane.is_wanted(args):
+            with mcp_lane.greet(args[1:]):
+                return _run(args)
+    return _run(args)
+
+
+def _run(args: Sequence[str]) -> int:
     from prowess.cli.terminal import run
 
     return run(args)

@@ -12,13 +12,14 @@ import sys
 import time
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from textwrap import wrap
+from typing import Any, NamedTuple, Self, TextIO
 
 from prowess.skills.text import clean, one_line
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 _PATIENCE_S, _BAR = 0.7, 30
-_GAP, _LEAST_WIDTH, _MOST_FIXED = 2, 8, 40
+_GAP, _LEAST_WIDTH, _MOST_FIXED, _INDENT = 2, 8, 40, 4
 
 
 class Column(NamedTuple):
@@ -63,8 +64,7 @@ def print_error(message: str) -> None:
 
 def silence_errors() -> None:
     """Write no more to an error stream that is gone, full or closed: what it is for goes on."""
-    # Open until the process ends, like the stream it stands for.
-    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    sys.stderr = _nowhere()
 
 
 def print_text(text: str = "", style: str = "") -> None:
@@ -76,8 +76,12 @@ def print_text(text: str = "", style: str = "") -> None:
 
 def silence() -> None:
     """Write no more to a stream that nobody reads, or that takes nothing."""
+    sys.stdout = _nowhere()
+
+
+def _nowhere() -> TextIO:
     # Open until the process ends, like the stream it stands for.
-    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123
 
 
 def print_raw(text: str) -> None:
@@ -96,12 +100,23 @@ class ProgressBar:
         """Draw how far the work is, once it has taken long enough to make someone wonder."""
         if sys.stderr is None or not sys.stderr.isatty():
             return
+        if done == 0:
+            self._started = time.monotonic()
+        if done >= total:
+            self.clear()
+            return
         if time.monotonic() - self._started < _PATIENCE_S:
             return
         filled = _BAR * done // max(total, 1)
         bar = "#" * filled + "-" * (_BAR - filled)
         print(f"\r{what} [{bar}] {done}/{total} ", end="", file=sys.stderr, flush=True)
         self._drawn = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_problem: object) -> None:
+        self.clear()
 
     def clear(self) -> None:
         """Remove the bar, so that the answer stands alone."""
@@ -110,36 +125,80 @@ class ProgressBar:
         self._drawn = False
 
 
-def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
-    """Print a table: fitted on a terminal, aligned and whole in a pipe."""
-    cells = [[Cell(one_line(cell.text), cell.style) for cell in row] for row in rows]
+def columns_of_reader(fallback: int) -> int:
+    """Return how wide a line may be: the terminal's, or what `COLUMNS` says of a pipe."""
+    return shutil.get_terminal_size((fallback, 24)).columns
+
+
+def print_table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Cell]],
+    *,
+    most: int | None = None,
+    below: Sequence[str] = (),
+) -> None:
+    """Print a table: fitted on a terminal, whole and aligned in a pipe.
+
+    Args:
+        columns: their titles, and which of them give way.
+        rows: a cell for each column.
+        most: the width of a line, where it is not the terminal's; flexible columns alone are cut to
+            it, down to a readable rest. Nought cuts and aligns nothing that is flexible.
+        below: for each row what stands below it, indented and wrapped; none where it is empty.
+    """
+    # Where programs read it, no cell is empty: its columns can be counted.
+    empty = "" if is_terminal() else "-"
+    cells = [[Cell(one_line(cell.text) or empty, cell.style) for cell in row] for row in rows]
     widths = [
         max([_width(column.title), *(_width(row[index].text) for row in cells)])
         for index, column in enumerate(columns)
     ]
-    if is_terminal():
-        widths = _fitted(columns, widths, shutil.get_terminal_size().columns)
+    fill = _padded
+    if most is None and is_terminal():
+        widths = _fitted(columns, widths, columns_of_reader(80))
+    elif most:
+        widths = _shared(columns, widths, most)
+    else:
+        fill = _filled
+        if most == 0:
+            rows_of = zip(columns, widths, strict=True)
+            widths = [0 if c.flexible else w for c, w in rows_of]
     head = [Cell(column.title, "bold") for column in columns]
-    for row in (head, *cells):
-        parts = [_padded(cell, width) for cell, width in zip(row, widths, strict=True)]
+    for at, row in enumerate((head, *cells)):
+        parts = [fill(cell, width) for cell, width in zip(row, widths, strict=True)]
         print((" " * _GAP).join(parts).rstrip())
+        for line in _wrapped(below[at - 1]) if at and below else ():
+            print(" " * _INDENT + _styled(line, "dim"))
 
 
-def _fitted(columns: Sequence[Column], widths: Sequence[int], total: int) -> list[int]:
-    """Give the fixed columns what they need and share the rest among the flexible ones."""
-    fitted = [
-        w if c.flexible else min(w, _MOST_FIXED) for c, w in zip(columns, widths, strict=True)
-    ]
+def _wrapped(note: str) -> list[str]:
+    width = max(columns_of_reader(80) - _INDENT, _LEAST_WIDTH)
+    # A name stays whole: it may be copied.
+    return wrap(one_line(note), width, break_on_hyphens=False)
+
+
+def _shared(columns: Sequence[Column], widths: Sequence[int], total: int) -> list[int]:
+    """Share what the fixed columns leave among the flexible ones, the narrowest first."""
+    fitted = list(widths)
     flexible = sorted(
         (index for index, column in enumerate(columns) if column.flexible),
         key=lambda index: fitted[index],
     )
     left = total - sum(fitted) - _GAP * (len(columns) - 1) + sum(fitted[i] for i in flexible)
     for place, index in enumerate(flexible):
-        # The narrowest first: what it does not need goes to the others.
+        # What the narrower do not need goes to the others.
         share = max(left // (len(flexible) - place), _LEAST_WIDTH)
         fitted[index] = min(fitted[index], share)
         left -= fitted[index]
+    return fitted
+
+
+def _fitted(columns: Sequence[Column], widths: Sequence[int], total: int) -> list[int]:
+    """Give the fixed columns what they need and share the rest among the flexible ones."""
+    needed = [
+        w if c.flexible else min(w, _MOST_FIXED) for c, w in zip(columns, widths, strict=True)
+    ]
+    fitted = _shared(columns, needed, total)
     excess = sum(fitted) + _GAP * (len(columns) - 1) - total
     while excess > 0 and max(fitted) > 1:
         # A very narrow terminal: the widest column gives way, one character at a time.
@@ -149,8 +208,11 @@ def _fitted(columns: Sequence[Column], widths: Sequence[int], total: int) -> lis
 
 
 def _padded(cell: Cell, width: int) -> str:
-    text = _cut(cell.text, width)
-    return _styled(text, cell.style) + " " * (width - _width(text))
+    return _filled(cell._replace(text=_cut(cell.text, width)), width)
+
+
+def _filled(cell: Cell, width: int) -> str:
+    return _styled(cell.text, cell.style) + " " * (width - _width(cell.text))
 
 
 def _cut(text: str, width: int) -> str:

@@ -5,23 +5,31 @@
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
-from prowess.cli.options import common, complete_skill, message_argument, message_of
+from prowess.cli.options import (
+    Common,
+    common,
+    complete_skill,
+    index_first,
+    message_argument,
+    message_of,
+)
 from prowess.cli.render import (
     Cell,
     Column,
-    ProgressBar,
     asks,
     print_error,
     print_json,
     print_table,
     print_text,
 )
-from prowess.errors import ModelError, SkillNotFoundError
+from prowess.cli.terminal import CommandGroup
+from prowess.errors import ModelError, PathError, SkillNotFoundError
+from prowess.host.harness.transcripts import read_transcript
 from prowess.routing.model import Decision, Match, Route, Status
 from prowess.routing.router import Context
 from prowess.runtime.ports import LanguageModel
@@ -36,6 +44,7 @@ from prowess.runtime.route.examples import (
 )
 from prowess.runtime.route.why_not import Absence, why_not
 from prowess.skills.text import one_line
+from prowess.transcripts.turns import build_transcript
 from prowess.wire import routing as wire_routing
 from prowess.wiring import Runtime, open_runtime
 
@@ -49,7 +58,7 @@ _NONE_YET = (
 skill_argument = click.argument("skill", shell_complete=complete_skill)
 
 
-@click.group("examples")
+@click.group("examples", cls=CommandGroup)
 def examples_command() -> None:
     """Teach routing how people ask for a skill.
 
@@ -60,14 +69,12 @@ def examples_command() -> None:
 @examples_command.command("list")
 @click.argument("skill", required=False, shell_complete=complete_skill)
 @common
-def list_command(
-    skill: str | None, workspace: str | None, agent: str | None, *, as_json: bool
-) -> int:
+def list_command(given: Common, skill: str | None) -> int:
     """Show the examples of SKILL, or of every skill."""
-    with open_runtime(workspace) as runtime:
+    with open_runtime(given.workspace) as runtime:
         examples = runtime.examples
-        found = examples.list(agent) if skill is None else (examples.of(skill, agent),)
-    if as_json:
+        found = examples.list(given.agent) if skill is None else (examples.of(skill, given.agent),)
+    if given.as_json:
         print_json({"skills": [_listed(one) for one in found]})
         return 0
     rows = [row for one in found for row in _rows(one)]
@@ -82,14 +89,7 @@ def list_command(
 @skill_argument
 @click.argument("messages", nargs=-1, required=True, metavar="MESSAGE...")
 @common
-def add_command(
-    skill: str,
-    messages: tuple[str, ...],
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-) -> int:
+def add_command(given: Common, skill: str, messages: tuple[str, ...]) -> int:
     """Say that MESSAGE is for SKILL.
 
     Several messages can be given, each in quotes; words without quotes are one message.
@@ -97,11 +97,11 @@ def add_command(
     wanted = _apart(messages)
     if not all(one_line(text) and len(text) <= LONGEST_EXAMPLE for text in wanted):
         raise click.UsageError(f"A MESSAGE has 1 to {LONGEST_EXAMPLE} characters")
-    with open_runtime(workspace) as runtime:
+    with open_runtime(given.workspace) as runtime:
         for text in wanted:
-            runtime.examples.add(skill, text, agent)
-        now = runtime.examples.of(skill, agent)
-    if as_json:
+            runtime.examples.add(skill, text, given.agent)
+        now = runtime.examples.of(skill, given.agent)
+    if given.as_json:
         print_json(_listed(now))
     else:
         for text in wanted:
@@ -116,28 +116,21 @@ def add_command(
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before removing all.")
 @common
 def remove_command(
-    skill: str,
-    messages: tuple[str, ...],
-    workspace: str | None,
-    agent: str | None,
-    *,
-    everything: bool,
-    yes: bool,
-    as_json: bool,
+    given: Common, skill: str, messages: tuple[str, ...], *, everything: bool, yes: bool
 ) -> int:
     """Forget MESSAGE as an example of SKILL, whoever it is from."""
     if bool(messages) is everything:
         raise click.UsageError("Give a MESSAGE, or --all for every example of the skill")
-    with open_runtime(workspace) as runtime:
-        name = runtime.examples.of(skill, agent).name
+    with open_runtime(given.workspace) as runtime:
+        name = runtime.examples.of(skill, given.agent).name
         if everything and not yes and not _agreed(name):
             print_text("nothing was removed.")
             return 0
         wanted = (None,) if everything else _apart(messages)
-        counts = {text: runtime.examples.remove(name, text, agent) for text in wanted}
+        counts = {text: runtime.examples.remove(name, text, given.agent) for text in wanted}
     removed = sum(counts.values())
     missing = [text for text, count in counts.items() if text is not None and not count]
-    if as_json:
+    if given.as_json:
         print_json({"name": name, "removed": removed, "notFound": missing})
         return 1 if missing else 0
     print_text(f"removed from {name}: {removed} example{'' if removed == 1 else 's'}")
@@ -164,13 +157,7 @@ def _apart(messages: Sequence[str]) -> tuple[str, ...]:
 @click.option("--dry-run", is_flag=True, help="Show what would change and keep nothing.")
 @common
 def generate_command(
-    names: tuple[str, ...],
-    workspace: str | None,
-    agent: str | None,
-    *,
-    everything: bool,
-    dry_run: bool,
-    as_json: bool,
+    given: Common, names: tuple[str, ...], *, everything: bool, dry_run: bool
 ) -> int:
     """Have your own model write how people ask for SKILL.
 
@@ -181,12 +168,14 @@ def generate_command(
     """
     if bool(names) is everything:
         raise click.UsageError("Name the skills, or give --all for every skill that is ready")
-    with open_runtime(workspace) as runtime:
-        run = _Run(runtime, runtime.language_model(), agent, dry_run=dry_run, as_json=as_json)
-        run.index()
-        run.all_of(_ready(runtime, agent) if everything else tuple(dict.fromkeys(names)))
+    with open_runtime(given.workspace) as runtime:
+        run = _Run(
+            runtime, runtime.language_model(), given.agent, dry_run=dry_run, as_json=given.as_json
+        )
+        index_first(runtime, given.agent)
+        run.all_of(_ready(runtime, given.agent) if everything else tuple(dict.fromkeys(names)))
         problem = runtime.routing.problem
-    if as_json:
+    if given.as_json:
         print_json({**run.summary(), "problem": problem or None})
     elif problem:
         print_text(f"! degraded: {problem}", "yellow")
@@ -216,14 +205,6 @@ class _Run:
         self._done: list[dict[str, Any]] = []
         self.failed: list[dict[str, str]] = []
 
-    def index(self) -> None:
-        """Index first, with a bar: it may take longer than the first answer."""
-        bar = ProgressBar()
-        try:
-            self._runtime.routing.index(self._agent, bar)
-        finally:
-            bar.clear()
-
     def all_of(self, names: Sequence[str]) -> None:
         """Take one skill after the other; stop where the model fails again and again."""
         in_a_row = 0
@@ -231,7 +212,9 @@ class _Run:
             if in_a_row == _PATIENCE:
                 self._fail(name, f"not asked: the model failed {_PATIENCE} times in a row.")
                 continue
-            _report(f"{number}/{len(names)} {name}")
+            line = f"{number}/{len(names)} {name}"
+            if sys.stderr is not None and sys.stderr.isatty():
+                click.echo(one_line(line), err=True)
             in_a_row = 0 if self._one(name) else in_a_row + 1
 
     def _one(self, name: str) -> bool:
@@ -263,11 +246,6 @@ class _Run:
             "skills": self._done,
             "failed": self.failed,
         }
-
-
-def _report(line: str) -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        click.echo(one_line(line), err=True)
 
 
 def _print_generated(found: GeneratedExamples, verdict: str) -> None:
@@ -352,6 +330,15 @@ def _number(_ctx: click.Context, _param: click.Parameter, value: float | None) -
     return value
 
 
+def _read_conversation(path: str) -> tuple[Mapping[str, object], ...]:
+    """Return the messages of a file of any kind that transcripts are read from."""
+    raw = read_transcript(path)
+    found = build_transcript(raw.records, None, raw.skipped)
+    if not found.turns:
+        raise PathError(path, "holds no message of a user: give a transcript, or messages as JSON.")
+    return tuple(content for turn in found.turns for content in turn.contents)
+
+
 @click.command("route")
 @message_argument
 @click.option(
@@ -388,18 +375,24 @@ def _number(_ctx: click.Context, _param: click.Parameter, value: float | None) -
     metavar="PATH",
     help="A file at hand, for skills that are for certain files.",
 )
+@click.option(
+    "--context",
+    "conversation",
+    metavar="FILE",
+    type=click.Path(),
+    help="What was said before: the transcript of a session, or messages as JSON.",
+)
 @common
 def route_command(
+    given: Common,
     message: tuple[str, ...],
-    workspace: str | None,
-    agent: str | None,
     *,
-    as_json: bool,
     top: int,
     threshold: float | None,
     loaded: tuple[str, ...],
     last: tuple[str, ...],
     files: tuple[str, ...],
+    conversation: str | None,
 ) -> int:
     """Say which skills MESSAGE needs, and why, or that it needs none.
 
@@ -409,29 +402,23 @@ def route_command(
     text = message_of(message)
     asked = Asked(
         context=Context(loaded=frozenset(loaded), last=last, paths=files),
+        history=() if conversation is None else _read_conversation(conversation),
         considered=top,
         threshold=threshold,
         withheld=True,
     )
-    with open_runtime(workspace) as runtime:
-        _prepare(runtime, agent)
-        caller = Caller(surface=Surface.TERMINAL, agent_id=agent)
+    with open_runtime(given.workspace) as runtime:
+        index_first(runtime, given.agent)
+        caller = Caller(surface=Surface.TERMINAL, agent_id=given.agent)
         answer = runtime.routing.answer(text, caller, asked)
-    if as_json:
+    if given.as_json:
         not_ready = wire_routing.not_ready(answer.withheld)
         print_json({**wire_routing.route(answer.route), "notReady": not_ready})
     else:
         _print_route(answer.route, answer.withheld)
+        if not text.strip():
+            print_text("The message is empty.", "yellow")
     return 0
-
-
-def _prepare(runtime: Runtime, agent: str | None) -> None:
-    """Index first, with a bar, so that the time of the answer is that of the answer."""
-    bar = ProgressBar()
-    try:
-        runtime.routing.index(agent, bar)
-    finally:
-        bar.clear()
 
 
 def _print_route(answer: Route, kept_out: Sequence[Withheld]) -> None:
@@ -488,16 +475,14 @@ def _print_reasons(match: Match) -> None:
 @click.argument("skill", shell_complete=complete_skill)
 @message_argument
 @common
-def why_not_command(
-    skill: str, message: tuple[str, ...], workspace: str | None, agent: str | None, *, as_json: bool
-) -> int:
+def why_not_command(given: Common, skill: str, message: tuple[str, ...]) -> int:
     """Say why SKILL was not loaded for MESSAGE, and what would change that."""
     text = message_of(message)
-    with open_runtime(workspace) as runtime:
-        _prepare(runtime, agent)
-        found = why_not(runtime.skills, runtime.routing, skill, text, Asked(agent_id=agent))
+    with open_runtime(given.workspace) as runtime:
+        index_first(runtime, given.agent)
+        found = why_not(runtime.skills, runtime.routing, skill, text, Asked(agent_id=given.agent))
         problem = runtime.routing.degraded
-    if as_json:
+    if given.as_json:
         print_json(wire_routing.absence(found))
         return 0
     _print_absence(found)

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from prowess import __version__
-from prowess.skills.diagnostics import read_codes
-from prowess.skills.model import Diagnostic, Severity
+from prowess.skills.model import Diagnostic, Severity, read_codes
 from prowess.skills.text import clean
 from prowess.skills.validation import Report
 from prowess.wire.skills import Json

@@ -4,30 +4,37 @@ from collections.abc import Sequence
 
 import click
 
-from prowess.cli.list import problem_line, source_of, state_cell
-from prowess.cli.options import common, complete_skill
+from prowess.cli.list import print_blocked, problem_line, source_of, state_cell
+from prowess.cli.options import Common, common, complete_skill
 from prowess.cli.render import print_json, print_text
 from prowess.runtime.service import SkillStatus
 from prowess.skills.explanation import Explanation
 from prowess.skills.sections import split_sections
 from prowess.skills.text import clean
+from prowess.wire import proof as wire_proof
 from prowess.wire import skills as wire
 from prowess.wiring import open_runtime
+from prowess.wiring.proof import proof_state
 
 
 @click.command("show")
 @click.argument("name", shell_complete=complete_skill)
 @common
-def show_command(name: str, workspace: str | None, agent: str | None, *, as_json: bool) -> int:
+def show_command(given: Common, name: str) -> int:
     """Show all there is to know about the skill NAME."""
-    skills = open_runtime(workspace).skills
-    status = skills.find(name, agent)
+    runtime = open_runtime(given.workspace)
+    skills = runtime.skills
+    status = skills.find(name, given.agent)
     parts = _sections(status)
-    detail = wire.skill_detail(status, skills.resources(status.skill.name, agent), parts)
-    if as_json:
+    detail = wire.skill_detail(status, skills.resources(status.skill.name, given.agent), parts)
+    proof = proof_state(runtime, status.skill)
+    detail["proof"] = wire_proof.proof_state(proof)
+    if given.as_json:
         print_json(detail)
         return 0
     _print_detail(status, detail)
+    if proof.last is not None:
+        print_text(f"  {'Proof:':<10}{proof.describe()}")
     return 0
 
 
@@ -35,6 +42,8 @@ def _sections(status: SkillStatus) -> list[wire.Json]:
     return [
         {"title": clean(part.title), "level": part.level, "line": part.line}
         for part in split_sections(status.skill)
+        # What stands before the first heading, or below an empty one, has no name to find it by.
+        if clean(part.title).strip()
     ]
 
 
@@ -43,8 +52,11 @@ def _print_detail(status: SkillStatus, detail: wire.Json) -> None:
     state = state_cell(status)
     print_text(f"{skill.metadata.emoji or '📦'} {skill.name}", "bold")
     print_text(state.text, state.style)
-    print_text(skill.description)
+    if skill.description.strip():
+        print_text(skill.description)
     for label, value in (
+        ("Title", skill.title),
+        ("Version", skill.version),
         ("File", skill.path),
         ("Source", source_of(status)),
         ("Dialect", skill.dialect.value),
@@ -56,6 +68,7 @@ def _print_detail(status: SkillStatus, detail: wire.Json) -> None:
         if value:
             print_text(f"  {label + ':':<10}{value}")
     _print_requirements(status)
+    print_blocked([status])
     if detail["sections"]:
         print_text("  Sections:")
         for part in detail["sections"]:
@@ -93,14 +106,14 @@ def _print_requirements(status: SkillStatus) -> None:
 @click.command("why")
 @click.argument("name", shell_complete=complete_skill)
 @common
-def why_command(name: str, workspace: str | None, agent: str | None, *, as_json: bool) -> int:
+def why_command(given: Common, name: str) -> int:
     """Say why the skill NAME is, or is not, visible to the agent.
 
     Exit code 0 when it is visible, 1 when it is not.
     """
-    runtime = open_runtime(workspace)
-    found = runtime.why(name, agent)
-    if as_json:
+    runtime = open_runtime(given.workspace)
+    found = runtime.why(name, given.agent)
+    if given.as_json:
         print_json(wire.explanation(found))
     else:
         _print_path(found, runtime.skills.places.homes)

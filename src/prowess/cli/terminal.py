@@ -3,6 +3,7 @@
 Commands are imported only when they are called, so that a quick one stays quick.
 """
 
+import codecs
 import os
 import signal
 import sys
@@ -17,15 +18,33 @@ import click
 
 from prowess import __version__
 from prowess.cli.main import COMMANDS
-from prowess.cli.render import print_error, print_json, print_raw
-from prowess.errors import ProwessError
+from prowess.cli.render import ProgressBar, print_error, print_json, print_raw, silence
+from prowess.data import read_table
+from prowess.errors import ProwessError, explain_failure
+from prowess.runtime.ports import show_progress
 from prowess.wire.skills import error as wire_error
 
 # The name of a command -> the end of its module's name, one-line help; in the order of `--help`.
 Table = Mapping[str, tuple[str, str]]
+_FOREIGN = "cli/foreign.toml"
+_MOST, _CUTOFF = 3, 0.6
+# The group in which other programs keep what stands at the top here.
+_GROUPS = ("skills", "skill")
 
 
-class LazyGroup(click.Group):
+class CommandGroup(click.Group):
+    """A group that says what was meant by a word that is none of its commands."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one is near."""
+        if args[0].startswith("-") or ctx.resilient_parsing or self.get_command(ctx, args[0]):
+            return super().resolve_command(ctx, args)
+        raise click.UsageError(_describe_unknown(ctx, args), ctx)
+
+
+class LazyGroup(CommandGroup):
     """A group that knows its commands by name and loads them on demand."""
 
     # What else click hands to a group is click's.
@@ -54,6 +73,8 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in self._table.items()])
 
 
+# Our own marks, as wide where a stream knows only ASCII.
+_PLAIN = str.maketrans("✓✗△⏸✎…→", "+x!-~~>", "\ufe0f") | {ord("🚫"): "--", ord("✅"): "ok"}
 _INTERRUPTED, _INTERNAL_ERROR, _USAGE, _FAILED = 130, 70, 2, 1
 _SIGNAL_BASE = 128
 # What a supervisor, a shell that logs out or a terminal that closes sends.
@@ -78,7 +99,8 @@ def app() -> None:
 def run(argv: Sequence[str]) -> int:
     """Run the terminal and return the exit code."""
     _prepare_streams()
-    args = list(argv)
+    show_progress.set(ProgressBar())
+    args = _under_our_names(argv)
     code: object = 0
     try:
         with _ended_in_order():
@@ -99,6 +121,72 @@ def run(argv: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001
         return _internal(error)
     return code if isinstance(code, int) else 0
+
+
+def _under_our_names(argv: Sequence[str]) -> list[str]:
+    """Return the arguments, with our name for a command that is called otherwise elsewhere."""
+    if not argv or argv[0] in COMMANDS or argv[0].startswith("-"):
+        return list(argv)
+    args = _translate_foreign(argv)
+    if args[0] in COMMANDS and argv[0] != "help":
+        typed = " ".join(argv[: len(argv) - len(args) + 1] or argv[:1])
+        print_error(f"`prowess {typed}` is `prowess {args[0]}` here.")
+    return args
+
+
+def _translate_foreign(args: Sequence[str]) -> list[str]:
+    """Return the arguments of a command under our name for it, as far as there is one."""
+    table = read_table(_FOREIGN)
+    if args[0] == "help":
+        return [*args[1:], "--help"]
+    if " ".join(args[:2]) in table["other"]:
+        return list(args)
+    words = list(args)
+    if words[0] in _GROUPS:
+        words = words[1:] if len(words) > 1 and not words[1].startswith("-") else ["ls", *words[1:]]
+    return [table["same"].get(words[0], words[0]), *words[1:]]
+
+
+def _describe_unknown(ctx: click.Context, typed: Sequence[str]) -> str:
+    """Return the sentence for a command that the group of this context has not."""
+    other = read_table(_FOREIGN)["other"] if ctx.parent is None else {}
+    for name in (" ".join(typed[:2]), typed[0]):
+        if name in other:
+            return f"There is no `{ctx.command_path} {name}` here: {other[name]}"
+    word = typed[0].casefold()
+    near = list(_near(ctx, word)) or list(_elsewhere(ctx, word))
+    meant = " or ".join(f"`{name}`" for name in near[:_MOST])
+    return f"No such command '{typed[0]}'" + (f": did you mean {meant}?" if meant else "")
+
+
+def find_near(word: str, names: Sequence[str]) -> list[str]:
+    """Return the commands that whoever typed `word` may have meant, the nearest first."""
+    import difflib
+
+    alike = difflib.get_close_matches(word, names, n=_MOST, cutoff=_CUTOFF)
+    # Half a name is like no whole one, yet it is what people type first.
+    begun = [name for name in names if len(word) > 1 and name.startswith(word)]
+    return list(dict.fromkeys(alike + begun))
+
+
+def _near(ctx: click.Context, word: str) -> Iterator[str]:
+    group = ctx.command
+    if isinstance(group, click.Group):
+        for name in find_near(word, group.list_commands(ctx)):
+            yield f"{ctx.command_path} {name}"
+
+
+def _elsewhere(ctx: click.Context, word: str) -> Iterator[str]:
+    """Yield the commands of this name in other groups."""
+    root = ctx.find_root()
+    if not isinstance(root.command, click.Group):
+        return
+    for name in root.command.list_commands(root):
+        if name == word:
+            yield f"{root.command_path} {name}"
+        group = root.command.get_command(root, name)
+        if isinstance(group, click.Group) and word in group.list_commands(root):
+            yield f"{root.command_path} {name} {word}"
 
 
 @contextmanager
@@ -140,27 +228,33 @@ def _left(stop: SystemExit) -> int:
 
 def _wants_json(args: Sequence[str]) -> bool:
     """Return whether the reader is a program, also where the arguments make no sense otherwise."""
+    # What stands behind `--` is for somebody else.
+    args = args[: args.index("--")] if "--" in args else args
     joined = " ".join(args)
     return "--json" in args or "--format json" in joined or "--format=json" in joined
 
 
 def _prepare_streams() -> None:
     """Never fail on a character that the terminal cannot show, nor on a stream that is closed."""
+    codecs.register_error("prowess", _write_plainly)
     if sys.stdout is None:
-        # Open until the process ends, like the stream it stands for.
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+        silence()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="prowess")
+
+
+def _write_plainly(error: UnicodeError) -> tuple[str, int]:
+    """Return what stands for characters that a stream cannot write."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end].translate(_PLAIN)
+    return lost.encode("ascii", "backslashreplace").decode("ascii"), error.end
 
 
 def _refused(error: click.ClickException | ProwessError, *, as_json: bool) -> int:
     if isinstance(error, ProwessError):
         return _failed(error, as_json=as_json)
-    return _usage(error)
-
-
-def _usage(error: click.ClickException) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         print_raw(error.format_message())
         return 0
@@ -168,7 +262,11 @@ def _usage(error: click.ClickException) -> int:
     message += "" if message.endswith("?") else "." if not message.endswith(".") else ""
     context = getattr(error, "ctx", None)
     path = "prowess" if context is None else context.command_path
-    print_error(f"{message} Try `{path} --help`.")
+    message = f"{message} Try `{path} --help`."
+    # Whoever wrote the program has to read it too.
+    print_error(message)
+    if as_json:
+        print_json(wire_error("usage", message))
     return _USAGE
 
 
@@ -185,10 +283,10 @@ def _failed(error: ProwessError, *, as_json: bool) -> int:
 def _output_lost(error: OSError, code: object = 0) -> int:
     """`prowess list | head` closes the pipe early, which is fine; a full disk is not."""
     # Python would complain once more when it flushes at exit.
-    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    silence()
     if isinstance(error, BrokenPipeError):
         return code if isinstance(code, int) else 0
-    print_error(f"the output cannot be written: {error.strerror}.")
+    print_error(f"the output cannot be written: {explain_failure(error)}.")
     return _FAILED
 
 

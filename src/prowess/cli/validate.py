@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from prowess.cli.options import common, workspace_option
+from prowess.cli.options import Common, common, json_option, workspace_option
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.cli.sarif import to_sarif
 from prowess.errors import PathError, SkillNotFoundError
@@ -17,6 +17,7 @@ from prowess.host.sources.roots import Candidate, find_named
 from prowess.host.writers.repairs import (
     Copied,
     copy_skill,
+    move_text,
     refuse_links,
     rename_folder,
     replace_text,
@@ -30,14 +31,14 @@ from prowess.skills.text import clean
 from prowess.skills.validation import Repair, Report, plan
 from prowess.wire import skills as wire
 from prowess.wiring import Runtime, open_runtime
-from prowess.wiring.validate import candidates, report_on
+from prowess.wiring.transfer import candidates, report_on
 
 
 @click.command("load")
 @click.argument("names", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Copy every bundled skill.")
 @click.option("-a", "--agent", metavar="ID", help="The agent whose workspace receives the copies.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+@json_option
 @workspace_option
 def load_command(
     names: Sequence[str],
@@ -143,7 +144,10 @@ _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "di
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--strict", is_flag=True, help="Hold files to the whole Agent Skills standard.")
 @click.option(
-    "--fix", is_flag=True, help="Repair quoting, names and folders; the diff is shown first."
+    "--fix",
+    is_flag=True,
+    help="Repair quoting, names and folders, and move stand-alone texts to folders of their own;"
+    " the diff is shown first.",
 )
 @click.option("--dry-run", is_flag=True, help="With --fix: show the diff and write nothing.")
 @click.option("-y", "--yes", is_flag=True, help="With --fix: do not ask on a terminal.")
@@ -156,11 +160,9 @@ _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "di
 )
 @common
 def validate_command(
+    given: Common,
     paths: Sequence[str],
-    workspace: str | None,
-    agent: str | None,
     *,
-    as_json: bool,
     strict: bool,
     fix: bool,
     dry_run: bool,
@@ -173,13 +175,13 @@ def validate_command(
     """
     if (dry_run or yes) and not fix:
         raise click.UsageError("--dry-run and --yes belong to --fix")
-    runtime = open_runtime(workspace)
+    runtime = open_runtime(given.workspace)
     settings = runtime.skills.settings.skills
     strict = strict or settings.spec_mode is SpecMode.STRICT
-    quiet = as_json or style != "text"
+    quiet = given.as_json or style != "text"
     if fix and quiet and asks() and not (yes or dry_run):
         raise click.UsageError("Give --yes or --dry-run: there is no asking beside this output")
-    found = list(candidates(runtime, paths, agent))
+    found = list(candidates(runtime, paths, given.agent))
     if fix:
         # Without PATHS only the workspace's own skills are changed: other folders belong to others.
         if not paths:
@@ -188,7 +190,12 @@ def validate_command(
         repaired.taken = {name for item in found if (name := _name_in(item))}
         found = [fresh for item in found for fresh in repaired.fix(item)]
     reports = [report_on(item, strict=strict) for item in found]
-    _print_reports(reports, "json" if as_json and style == "text" else style)
+    # Whoever reads one verdict takes it for both: what loads here may be refused elsewhere.
+    standard = [
+        report if strict else report_on(item, strict=True)
+        for report, item in zip(reports, found, strict=True)
+    ]
+    _print_reports(reports, standard, "json" if given.as_json and style == "text" else style)
     return 0 if all(report.valid for report in reports) else 1
 
 
@@ -220,10 +227,9 @@ class _Fixer:
         repair = None if item.document is None else plan(item.document)
         if item.document is None or repair is None or not repair.needed:
             return [item]
-        if repair.name in self.taken:
-            print_error(
-                f"{item.path}: not repaired, another skill is called {repair.name} already."
-            )
+        obstacle = self._find_obstacle(Path(item.path), repair)
+        if obstacle:
+            print_error(f"{item.path}: not repaired, {obstacle}.")
             return [item]
         if not self._quiet:
             _show(item.path, repair)
@@ -238,8 +244,21 @@ class _Fixer:
             return [item]
         return find_named([str(path)], settings.spec_mode, settings.limits)
 
+    def _find_obstacle(self, path: Path, repair: Repair) -> str:
+        """Return why a repair is not made; empty where nothing stands in its way."""
+        if repair.name in self.taken:
+            return f"another skill is called {repair.name} already"
+        if repair.own_folder and not _is_loose(path):
+            return "only texts below a folder called skills are moved, and no files of a skill"
+        return f"it {repair.obstacle}: move it yourself" if repair.obstacle else ""
+
     def _apply(self, path: Path, repair: Repair) -> Path:
         refuse_links(path)
+        if repair.own_folder:
+            backups = Path(self._runtime.folders.state) / "backups"
+            new, kept = move_text(path, repair.own_folder, repair.before, repair.after, backups)
+            self._say(f"moved {path} to {new} (the old text is kept in {kept})")
+            return new
         target = None if repair.folder is None else path.parent.with_name(repair.folder)
         if target is not None:
             _refuse_rename(path.parent, target)
@@ -254,6 +273,21 @@ class _Fixer:
     def _say(self, text: str) -> None:
         if not self._quiet:
             print_text(text, "green")
+
+
+def _is_loose(path: Path) -> bool:
+    """Return whether a text lies where texts are skills: not in a skill, nor among the drafts.
+
+    A person who has a whole repository repaired must not find every page of it turned into a skill.
+    """
+    inner = ""
+    for folder in path.parents:
+        if any(entry.name.lower() == "skill.md" for entry in folder.iterdir()):
+            return False
+        if folder.name == "skills":
+            return inner != "auto"
+        inner = folder.name
+    return False
 
 
 def _refuse_rename(folder: Path, target: Path) -> None:
@@ -278,7 +312,7 @@ def _show(path: str, repair: Repair) -> None:
         print_text(f"# {note}", "bold")
 
 
-def _print_reports(reports: Sequence[Report], style: str) -> None:
+def _print_reports(reports: Sequence[Report], standard: Sequence[Report], style: str) -> None:
     invalid = sum(not report.valid for report in reports)
     if style == "sarif":
         print_json(to_sarif(reports))
@@ -289,9 +323,10 @@ def _print_reports(reports: Sequence[Report], style: str) -> None:
                     {
                         "path": clean(report.path),
                         "valid": report.valid,
+                        "standard": kept.valid,
                         "diagnostics": [wire.diagnostic(found) for found in report.diagnostics],
                     }
-                    for report in reports
+                    for report, kept in zip(reports, standard, strict=True)
                 ],
                 "valid": len(reports) - invalid,
                 "invalid": invalid,
@@ -299,15 +334,21 @@ def _print_reports(reports: Sequence[Report], style: str) -> None:
             }
         )
     else:
-        _print_text_reports(reports, invalid)
+        _print_text_reports(reports, standard, invalid)
 
 
-def _print_text_reports(reports: Sequence[Report], invalid: int) -> None:
-    for report in reports:
+def _print_text_reports(
+    reports: Sequence[Report], standard: Sequence[Report], invalid: int
+) -> None:
+    for report, kept in zip(reports, standard, strict=True):
         print_text(
             f"{'PASS' if report.valid else 'FAIL'} {report.path}",
             "green" if report.valid else "red",
         )
+        if report.valid and not kept.valid:
+            errors = sum(one.severity is Severity.ERROR for one in kept.diagnostics)
+            said = f"  loads here; the standard refuses it ({errors} errors with --strict)"
+            print_text(said, "yellow")
         for found in report.diagnostics:
             place = "" if found.line is None else f"line {found.line}: "
             text = f"  [{found.severity.value}] {found.code}: {place}{found.message}. {found.fix}"
@@ -315,3 +356,5 @@ def _print_text_reports(reports: Sequence[Report], invalid: int) -> None:
     if not reports:
         print_text("No skill files found.", "yellow")
     print_text(f"valid={len(reports) - invalid} invalid={invalid} total={len(reports)}")
+    refused = sum(not report.valid for report in standard)
+    print_text(f"standard: {len(standard) - refused} pass, {refused} do not")

@@ -5,12 +5,12 @@ Each module beside `runtime` puts one larger use case together, for the commands
 
 from prowess.wiring.library import (
     HOME_VARIABLE,
-    STORE_FILE,
-    VECTORS_FILE,
     Runtime,
     find_folders,
     open_runtime,
+    run_until_signal,
 )
+from prowess.wiring.state import STORE_FILE, VECTORS_FILE
 
 __all__ = [
     "HOME_VARIABLE",
@@ -19,4 +19,5 @@ __all__ = [
     "Runtime",
     "find_folders",
     "open_runtime",
+    "run_until_signal",
 ]

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prowess.errors import ConfigError, ModelError
-from prowess.host.files.read import read_bounded
+from prowess.host.files.handles import read_bounded
+from prowess.host.models.reviewers import ProviderReviewer
 from prowess.host.processes.children import ChildProcesses
 from prowess.host.store.chats import ChatSessions, WorkspaceFiles
 from prowess.settings import ApprovalPolicy
 from prowess.skills.model import Diagnostic
+from prowess.wiring.library import MODEL_VARIABLE
 
 if TYPE_CHECKING:
     from prowess.agents.conversation import Conversation
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from prowess.wiring.library import Runtime
     from prowess.workshop.proposal import Live
 
-MODEL_VARIABLE, TIMEOUT_VARIABLE = "PROWESS_MODEL", "PROWESS_MODEL_TIMEOUT"
+TIMEOUT_VARIABLE = "PROWESS_MODEL_TIMEOUT"
 DEBUG_VARIABLE = "PROWESS_DEBUG"
 _NOT_INSTALLED = "needs a package: run `pip install 'prowess[agents]'`."
 _MOST_SCRIPT_BYTES = 4_000_000
@@ -124,7 +126,12 @@ def open_chat(runtime: "Runtime", wanted: ChatRequest) -> Chat:
         seconds=_seconds(runtime.environ.get(TIMEOUT_VARIABLE, "")),
     )
     named = wanted.model or runtime.environ.get(MODEL_VARIABLE, "").strip()
-    return Chat(runtime, wanted, models.open_model(named, sources))
+    opened = models.open_model(named, sources)
+    if named:
+        # A provider's connections belong to the chat's event loop, so that a review opens its own.
+        ours = opened.model if named.startswith(models.SCRIPT) else None
+        runtime.session_model = ProviderReviewer(named, ours)
+    return Chat(runtime, wanted, opened)
 
 
 def _live(path: str) -> "Live":

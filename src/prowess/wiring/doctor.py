@@ -8,43 +8,56 @@ import shlex
 import stat
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+from prowess.errors import PathError
 from prowess.hooks.harness import Harness, HookCall
-from prowess.hooks.registrations import ConnectScope, Registered
+from prowess.hooks.registrations import ConnectScope, Format, Registered
 from prowess.hooks.samples import PayloadSample
 from prowess.hooks.targets import HarnessHomes, default_scope, home_of, targets
 from prowess.host import health
+from prowess.host.config import file as config
 from prowess.host.harness.call_records import HookLog
 from prowess.host.harness.settings_files import ConnectionRecords, HarnessSettings, find_own_program
 from prowess.host.processes.facts import find_program
 from prowess.host.sources.roots import expand_path
+from prowess.host.store.reports import REPORTS_FILE
 from prowess.runtime.harness.connect import Connecting
 from prowess.runtime.harness.doctor import (
     NAMES,
     Check,
     DoctorFinding,
     DoctorLevel,
+    HarnessHealth,
     Installed,
     examine_harness,
+    find_health,
 )
+from prowess.runtime.service import StatusReport
 from prowess.skills.model import Severity
 from prowess.wiring.hook import answer_hook
-from prowess.wiring.library import STORE_FILE, USAGE_FILE, VECTORS_FILE, Runtime
+from prowess.wiring.library import Runtime
+from prowess.wiring.state import STORE_FILE, USAGE_FILE, VECTORS_FILE
 
 _LOCK, _RECORDS = "connect", "connections.json"
 
 
 def open_connecting(runtime: Runtime, project: str) -> Connecting:
     """Return what connects harnesses; `project` is the folder of a connection for a project."""
-    files = HarnessSettings(
+    places = places_of(runtime.folders.home, project, runtime.environ)
+    records = ConnectionRecords(os.path.join(runtime.folders.state, _RECORDS))
+    return Connecting(
+        _open_files(runtime), records, places, lambda: find_own_program(runtime.environ)
+    )
+
+
+def _open_files(runtime: Runtime) -> HarnessSettings:
+    return HarnessSettings(
         os.path.join(runtime.folders.state, _LOCK),
         lambda: time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()),
     )
-    places = places_of(runtime.folders.home, project, runtime.environ)
-    records = ConnectionRecords(os.path.join(runtime.folders.state, _RECORDS))
-    return Connecting(files, records, places, lambda: find_own_program(runtime.environ))
 
 
 def places_of(home: str, project: str, environ: Mapping[str, str]) -> HarnessHomes:
@@ -59,6 +72,8 @@ def places_of(home: str, project: str, environ: Mapping[str, str]) -> HarnessHom
         codex=_moved(environ, "CODEX_HOME", home, ".codex"),
         copilot=_moved(environ, "COPILOT_HOME", home, ".copilot"),
         vscode=_vscode(home, environ),
+        opencode=os.path.join(_moved(environ, "XDG_CONFIG_HOME", home, ".config"), "opencode"),
+        openclaw=_moved(environ, "OPENCLAW_STATE_DIR", home, ".openclaw"),
     )
 
 
@@ -86,12 +101,21 @@ def _vscode(home: str, environ: Mapping[str, str]) -> str:
 US = "prowess"
 _MESSAGE = "Please summarise the release notes in a table."
 _MOST_NAMED = 5
+_OF_POLICIES = frozenset(("policy-unreadable", "skill-required"))
 # What somebody is without who begins anew.
 _LOST = {
     STORE_FILE: "without the workshop's proposals, their history and what sessions were pinned to",
     USAGE_FILE: "without the numbers of how often skills were used",
     VECTORS_FILE: "and nothing is lost: it is worked out again",
+    REPORTS_FILE: "and nothing is lost: skills are scanned again",
 }
+_STORES = tuple(_LOST)
+
+
+def open_harnesses(runtime: Runtime, project: str) -> Callable[[], Sequence[HarnessHealth]]:
+    """Return what looks at every harness: how it is connected, and how its last calls went."""
+    world = _World(runtime, project)
+    return lambda: [find_health(harness, world) for harness in Harness]
 
 
 def open_doctor(runtime: Runtime, agent: str | None, project: str) -> list[Check]:
@@ -102,6 +126,7 @@ def open_doctor(runtime: Runtime, agent: str | None, project: str) -> list[Check
         for harness in Harness
     ]
     own = (
+        ("This installation", lambda: _installation(runtime)),
         ("The configuration", lambda: _config(runtime)),
         ("Skills", lambda: _skills(runtime, agent)),
         ("Routing", lambda: _routing(runtime)),
@@ -124,6 +149,7 @@ class _World:
         self._runtime = runtime
         self._places = places_of(runtime.folders.home, project, runtime.environ)
         self._connecting = open_connecting(runtime, project)
+        self._files = _open_files(runtime)
         self._log = HookLog(runtime.folders.state)
 
     def installed(self, harness: Harness) -> Installed | None:
@@ -164,8 +190,21 @@ class _World:
         found = find_program(program, self._runtime.environ)
         return found.problem or health.check_interpreter(found.path)
 
-    def last_call(self, harness: Harness) -> HookCall | None:
-        return self._log.last().get(harness)
+    def calls(self, harness: Harness) -> Sequence[HookCall]:
+        return self._log.recent(harness)
+
+    # A settings file can hold anything.
+    def document(self, path: str) -> Mapping[str, Any]:
+        kind = Format.TOML if path.endswith(".toml") else Format.JSON
+        try:
+            return self._files.document(path, kind, self._files.read(path))
+        except PathError:
+            # Not to be read by anybody then, which is said where it is ours to edit.
+            return {}
+
+    @property
+    def places(self) -> HarnessHomes:
+        return self._places
 
     def answer(self, sample: PayloadSample) -> tuple[str, int]:
         started = time.perf_counter()
@@ -178,6 +217,15 @@ class _World:
 
 def _said(level: DoctorLevel, text: str, todo: str = "") -> DoctorFinding:
     return DoctorFinding(area=US, level=level, text=text, todo=todo)
+
+
+def _installation(runtime: Runtime) -> Iterator[DoctorFinding]:
+    """Yield that the name starts another installation; that it starts none is no such thing."""
+    program = find_own_program(runtime.environ)
+    if program.other:
+        text = f"`prowess` on your PATH is another installation: {program.other}."
+        todo = "Remove one of them, or put this one first: hooks by name call the other one."
+        yield _said(DoctorLevel.WARNING, text, todo)
 
 
 def _config(runtime: Runtime) -> Iterator[DoctorFinding]:
@@ -195,9 +243,34 @@ def _skills(runtime: Runtime, agent: str | None) -> Iterator[DoctorFinding]:
     report = runtime.skills.status(agent)
     usable = sum(status.usable for status in report.skills)
     yield _said(DoctorLevel.OK, f"{len(report.skills)} skills were found, and {usable} are ready.")
-    broken = [one for one in report.diagnostics if one.severity is Severity.ERROR]
+    blocked = [(row.skill.name, row.verdict.blocked) for row in report.skills]
+    found = [(name, block) for name, block in blocked if block is not None]
+    for name, block in found[:_MOST_NAMED]:
+        text = f"{name} is blocked by {block.by}: {block.reason}."
+        yield _said(DoctorLevel.WARNING, text, block.find_way_out(name))
+    if len(found) > _MOST_NAMED:
+        more = f"{len(found) - _MOST_NAMED} more skills are blocked."
+        yield _said(DoctorLevel.WARNING, more, "See them all: prowess check")
+    yield from _files(report)
+
+
+def _files(report: StatusReport) -> Iterator[DoctorFinding]:
+    """Say what was cut by a limit, and which files cannot be used."""
+    for cut in report.diagnostics:
+        if cut.code.endswith("-truncated"):
+            text = f"Not all of {cut.path} was loaded: {cut.message}."
+            yield _said(DoctorLevel.WARNING, text, cut.fix)
+    broken = []
+    for one in report.diagnostics:
+        if one.code in _OF_POLICIES:
+            is_strict = one.severity is Severity.ERROR
+            level = DoctorLevel.PROBLEM if is_strict else DoctorLevel.WARNING
+            yield _said(level, f"{one.path}:{one.line}: {one.message}.", one.fix)
+        elif one.severity is Severity.ERROR:
+            broken.append(one)
     for problem in broken[:_MOST_NAMED]:
-        todo = f"Look at it: prowess validate {problem.path}"
+        there = os.path.lexists(problem.path)
+        todo = f"Look at it: prowess validate {problem.path}" if there else problem.fix
         yield _said(DoctorLevel.WARNING, f"{problem.path} {problem.message}.", todo)
     if len(broken) > _MOST_NAMED:
         more = f"{len(broken) - _MOST_NAMED} more files cannot be used."
@@ -224,8 +297,7 @@ def _stores(state: str) -> Iterator[DoctorFinding]:
     if os.path.lexists(state) and not os.path.isdir(state):
         # Said of the folder itself.
         return
-    names = (STORE_FILE, USAGE_FILE, VECTORS_FILE)
-    there = [name for name in names if os.path.isfile(os.path.join(state, name))]
+    there = [name for name in _STORES if os.path.isfile(os.path.join(state, name))]
     problems = {name: health.check_database(os.path.join(state, name)) for name in there}
     for name, problem in problems.items():
         if problem:
@@ -251,7 +323,14 @@ def _permissions(state: str) -> Iterator[DoctorFinding]:
         text = f"{state} is no folder, so nothing can be kept: no proposals, no settings, no log."
         yield _said(DoctorLevel.PROBLEM, text, todo)
         return
+    unwritable = list(health.find_unwritable(state, (config.FILE_NAME,), _STORES))
+    for path, why in unwritable:
+        text = f"{path} cannot be written ({why}), so nothing that belongs there is kept."
+        todo = f"Make it yours (chown -R $USER {shlex.quote(path)}), or set PROWESS_HOME elsewhere."
+        yield _said(DoctorLevel.PROBLEM, text, todo)
     if not os.path.isdir(state):
+        if unwritable:
+            return
         yield _said(DoctorLevel.OK, f"The state folder is not there yet ({state}).")
         return
     writable, readable = health.find_exposed(state)
@@ -264,10 +343,7 @@ def _permissions(state: str) -> Iterator[DoctorFinding]:
             more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
             todo = f"Close the folder: chmod {stat.S_IRWXU:o} {state}"
             yield _said(level, f"{named}{more} {what} by others.", todo)
-    if not os.access(state, os.W_OK | os.X_OK):
-        todo = f"Make it yours: chown -R $USER {state}"
-        yield _said(DoctorLevel.PROBLEM, f"{state} cannot be written.", todo)
-    elif not writable and not readable:
+    if not (unwritable or writable or readable):
         yield _said(DoctorLevel.OK, f"The state folder is closed to others ({state}).")
 
 

@@ -1,27 +1,36 @@
-"""What a gateway tells its clients unasked: skills, config and proposals that changed.
+"""What a gateway tells unasked: its clients what changed, and its operator what happened.
 
 One thread of its own looks: files are watched where the system can, and looked at every few seconds
 where it cannot. Whoever changes something in this process nudges it. It compares what is with what
 was told, so that no change is told twice, whoever made it. Nothing that it meets ends it.
+
+The log has one line for each event: when, how much it matters, what happened (`what`), and ids.
+Whatever a stranger named is one line of bounded length, and what looks like a credential, or is the
+token of this very gateway, is stars.
 """
 
 import asyncio
-import hashlib
+import json
 import logging
-import os
+import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import TextIO
 
 from prowess.errors import ProwessError, UnknownAgentError, contain
 from prowess.gateway.dispatch import log_without_values
+from prowess.runtime.service import StatusReport
 from prowess.runtime.watch import Watching
 from prowess.runtime.workshop.service import versions
-from prowess.wire import skills as wire
+from prowess.secrets.credentials import STARS, mask_credentials
+from prowess.skills.text import one_line
 from prowess.wire.workshop import event as shown_event
-from prowess.wiring.library import STORE_FILE, Runtime
+from prowess.wiring.library import Runtime
+from prowess.wiring.state import STORE_FILE
 from prowess.workshop.proposal import ProposalEvent
 
 log = logging.getLogger(__name__)
@@ -42,8 +51,9 @@ class _Seen:
 
     state: object
     version: int
-    # Of all that `skills.status` shows: a config may change and mean the same.
-    shown: str
+    # A config may change and mean the same. What was not read again is the same object, so that
+    # comparing thousands takes a moment.
+    shown: StatusReport
 
 
 class OneAtATime:
@@ -215,10 +225,7 @@ class News:
         version = skills.snapshot(agent_id).version
         if old is not None and old.state is state and old.version == version:
             return old
-        report = skills.status(agent_id)
-        text = wire.compact(wire.status_report(report, report.skills))
-        shown = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return _Seen(state=state, version=version, shown=shown)
+        return _Seen(state=state, version=version, shown=skills.status(agent_id))
 
     def _workspaces(self) -> dict[str, str]:
         """Return one agent for each workspace."""
@@ -249,7 +256,7 @@ class News:
 
     def _events(self, agent_id: str, cursor: int) -> tuple[ProposalEvent, ...]:
         # Nothing was ever proposed: to look must not make the file.
-        if not os.path.exists(os.path.join(self._runtime.folders.state, STORE_FILE)):
+        if not self._runtime.state.exists(STORE_FILE):
             return ()
         return self._runtime.workshop.events(cursor, agent_id=agent_id)
 
@@ -280,3 +287,105 @@ class News:
                 return
             except ProwessError as error:
                 self._say("watch", str(error))
+
+
+OTLP_VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_LOGGER = "prowess"
+_LONGEST_LINE = 2_000
+# What every record has; all else was given by whoever logs.
+_USUAL = frozenset((*logging.makeLogRecord({}).__dict__, "message", "asctime", "timed", "taskName"))
+
+
+class EventFormatter(logging.Formatter):
+    """Makes one line of an event."""
+
+    def __init__(self, style: str, hidden: Iterable[str] = ()) -> None:
+        """Take how lines look, and texts that never stand in one."""
+        super().__init__()
+        self._as_json = style == "json"
+        self._hidden = tuple(sorted((text for text in hidden if text), key=len, reverse=True))
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record; no traceback, since its lines may hold anything."""
+        message = self._clean(record.getMessage())
+        what, colon, _ = message.partition(":")
+        fields = {name: value for name, value in vars(record).items() if name not in _USUAL}
+        shown = {
+            name: self._clean(value) if isinstance(value, str) else value
+            for name, value in fields.items()
+            if isinstance(value, str | int | float)
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            shown["failed"] = record.exc_info[0].__qualname__
+        level = record.levelname.lower()
+        if self._as_json:
+            event = what if colon or " " not in message else record.name
+            head = {"time": _time(record), "level": level, "what": event, "message": message}
+            return json.dumps(head | {k: v for k, v in shown.items() if k not in head})
+        ids = "".join(f" {name}={_plain(value)}" for name, value in shown.items())
+        return f"{_time(record)} {level:<7} {message}{ids}"
+
+    def _clean(self, text: str) -> str:
+        for hidden in self._hidden:
+            text = text.replace(hidden, STARS)
+        return mask_credentials(one_line(text[:_LONGEST_LINE]))
+
+
+def _time(record: logging.LogRecord) -> str:
+    seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+    return f"{seconds}.{int(record.msecs):03}Z"
+
+
+def _plain(value: object) -> str:
+    text = str(value)
+    return json.dumps(text) if not text or any(sign in text for sign in ' "=') else text
+
+
+@contextmanager
+def logging_to(
+    stream: TextIO | None, level: str, style: str, hidden: Iterable[str] = ()
+) -> Iterator[None]:
+    """Write the log of this process to a stream for as long as this lasts."""
+    handler = _Quiet(sys.stderr if stream is None else stream)
+    handler.setFormatter(EventFormatter(style, hidden))
+    handler.setLevel(level.upper())
+    with heard(handler, logging.getLevelNamesMapping()[level.upper()]):
+        yield
+
+
+@contextmanager
+def heard(handler: logging.Handler, level: int) -> Iterator[None]:
+    """Let a handler hear our log from a level on; what others hear stays as it is."""
+    log = logging.getLogger(_LOGGER)
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(min(level, before) if before else level)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
+
+
+def open_telemetry(environ: Mapping[str, str], version: str) -> logging.Handler | None:
+    """Return what makes traces and metrics of events; None, with a warning, where it cannot."""
+    try:
+        # Only who asks for it loads it, and not everybody has installed it.
+        from prowess.host.telemetry import Telemetry
+    except ImportError as error:
+        log.warning(
+            "telemetry.missing: %s is set, and %s is not installed: pip install 'prowess[otel]', or"
+            " unset it. The gateway runs without traces and metrics.",
+            OTLP_VARIABLE,
+            error.name or "opentelemetry",
+        )
+        return None
+    return Telemetry(environ, version)
+
+
+class _Quiet(logging.StreamHandler[TextIO]):
+    """Writes lines as long as somebody reads them."""
+
+    # As in the class that it extends.
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Go on: whoever closed the other end wants no more lines, and clients are still served."""

@@ -1,26 +1,31 @@
 """`prowess hook` without a gateway, and the parts that it shares with the one inside a gateway.
 
-The cold path answers exactly as `prowess route --workspace FOLDER` would: it only does things at
-the same time that a patient program does one after the other. The encoder is loaded on a thread of
-its own while the index is made, since loading it is work outside of Python.
+The cold path answers exactly as `prowess route --workspace FOLDER` would, as far as there is time.
+It makes no index: where none is kept it answers from words, and leaves the work to a process of its
+own, one for each state folder. The encoder reads the message on a thread, and where the machine is
+so busy that this takes long, words answer as well: no prompt waits for us until it is lost.
 """
 
 import os
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from prowess.errors import EncoderError, contain
 from prowess.hooks.answers import answer
-from prowess.hooks.harness import HookCall, Moment
+from prowess.hooks.harness import LIMIT_VARIABLE, HookCall, Moment
 from prowess.hooks.payloads import Incoming, pack_call, read
-from prowess.host.harness.call_records import HookLog, HookMarks
-from prowess.host.sources.harness_folders import find_home, find_workspace
+from prowess.host.harness.call_records import HookLog, HookMarks, place_to_index
+from prowess.host.sources.harness_folders import (
+    find_home,
+    find_workspace,
+    is_in_roots,
+    list_session_roots,
+)
 from prowess.runtime.harness.hook import HookService, read_typed
-from prowess.wiring.library import Runtime, open_runtime
+from prowess.wiring.library import HOOK, Runtime, open_runtime
 
 if TYPE_CHECKING:
     from prowess.runtime.ports import Encoder, Vectors
@@ -28,6 +33,11 @@ if TYPE_CHECKING:
 # The moments after which something may have been learned.
 ENDINGS = frozenset((Moment.TURN_END, Moment.SESSION_END))
 _UNKNOWN = "unknown payload"
+_BEING_MADE = "no index is kept yet: one is made in the background"
+_TOO_BUSY = "the machine is too busy: words answered in time"
+# Until when one message may be read, as a part of what the caller waits at all: from its beginning,
+# since on a busy machine it took long to come as far. Words need a moment after that.
+_PATIENCE, _LONGEST_WAIT_S = 0.6, 20.0
 
 
 def answer_hook(raw: bytes, environ: Mapping[str, str], *, runtime: Runtime | None = None) -> str:
@@ -48,7 +58,38 @@ def answer_hook(raw: bytes, environ: Mapping[str, str], *, runtime: Runtime | No
 
 
 def _context(runtime: Runtime, incoming: Incoming) -> str:
-    return HookService(runtime.skills, lambda: runtime.routing).context(incoming)
+    return _open_service(runtime).context(incoming)
+
+
+def _open_service(runtime: Runtime, is_first: Callable[[str], bool] | None = None) -> HookService:
+    return HookService(
+        runtime.skills,
+        lambda: runtime.routing,
+        is_first=is_first,
+        recall=lambda incoming: _recall(runtime, incoming),
+    )
+
+
+def find_session_file(runtime: Runtime, incoming: Incoming) -> str | None:
+    """Return the transcript that a payload names, if it lies where that harness keeps its own."""
+    path = incoming.transcript_path
+    if path.startswith("~/"):
+        path = runtime.folders.home + path[1:]
+    roots = list_session_roots(runtime.folders.home, runtime.environ).get(incoming.harness, ())
+    return path if is_in_roots(path, roots) else None
+
+
+def _recall(runtime: Runtime, incoming: Incoming) -> tuple[Mapping[str, object], ...]:
+    """Return the last messages of the session, as far as its file has them at its end."""
+    path = find_session_file(runtime, incoming)
+    if path is None:
+        return ()
+    # Late: only a prompt has something before it.
+    from prowess.host.harness.transcripts import read_end
+    from prowess.transcripts.turns import build_transcript
+
+    turns = build_transcript(read_end(path)).turns
+    return tuple(content for turn in turns for content in turn.contents)
 
 
 def folder_of(incoming: Incoming, current: str, home: str) -> str:
@@ -82,6 +123,14 @@ class Watched:
         )
 
 
+class HookPlace(NamedTuple):
+    """Where a hook runs, and since when, by the monotonic clock, its caller waits."""
+
+    current: str
+    state: str
+    begun: float
+
+
 class AnswerPrinter(Protocol):
     """Writes an answer where the caller waits for it."""
 
@@ -90,10 +139,10 @@ class AnswerPrinter(Protocol):
 
 
 def answer_alone(
-    raw: bytes, environ: Mapping[str, str], current: str, state: str, show: AnswerPrinter
+    raw: bytes, environ: Mapping[str, str], place: HookPlace, show: AnswerPrinter
 ) -> None:
     """Answer without a gateway and show it; whatever goes wrong is noted and shows nothing."""
-    watched = Watched(state)
+    watched = Watched(place.state)
     incoming: Incoming | None = None
     # A hook that fails must not be noticed by the agent: the log says of what kind it was.
     with contain(lambda error: watched.note(incoming, problem=type(error).__name__)):
@@ -101,23 +150,28 @@ def answer_alone(
         if incoming is None:
             watched.note(None)
             return
-        text = _cold(incoming, environ, current)
+        text = _cold(incoming, environ, place)
         show(text)
         watched.note(incoming, spoke=bool(text))
 
 
-def _cold(incoming: Incoming, environ: Mapping[str, str], current: str) -> str:
-    folder = folder_of(incoming, current, find_home(environ))
+def _cold(incoming: Incoming, environ: Mapping[str, str], place: HookPlace) -> str:
+    folder = folder_of(incoming, place.current, find_home(environ))
     # Not closed: the process ends at once, and what it opened is on the disk.
     message = read_typed(incoming.prompt) if incoming.moment is Moment.PROMPT else ""
-    runtime = _Ahead(open_runtime(folder, environ=environ), message)
+    opened = open_runtime(folder, environ=environ, patience=HOOK)
+    runtime = _Ahead(opened, folder, place.begun)
     if message:
         _be_quiet()
-    marks = HookMarks(runtime.folders.state)
-    context = HookService(runtime.skills, lambda: runtime.routing, marks).context(incoming)
+    context = open_hooks(runtime).context(incoming)
     if incoming.moment in ENDINGS and learns(runtime):
         _hand_over(incoming, runtime, folder)
     return answer(incoming, context)
+
+
+def open_hooks(runtime: Runtime) -> HookService:
+    """Return what answers the hooks of a runtime's folder, and remembers what it asked."""
+    return _open_service(runtime, HookMarks(runtime.folders.state).is_first)
 
 
 def _be_quiet() -> None:
@@ -132,6 +186,24 @@ def learns(runtime: Runtime) -> bool:
     """Return whether the operator wants anything learned from turns."""
     workshop = runtime.skills.settings.workshop
     return workshop.active and workshop.auto_capture
+
+
+def _leave_index(runtime: Runtime, folder: str) -> None:
+    """Leave an index to a process of its own, unless one is at work for this state folder."""
+    with place_to_index(runtime.folders.state) as is_free:
+        if not is_free or not sys.executable:
+            return
+    from prowess.host.processes.children import start_detached
+
+    argv = (sys.executable, "-P", "-m", "prowess", "hook", "--index")
+    start_detached(argv, stdin=b"", environment=runtime.environ, folder=folder)
+
+
+def index_alone(folder: str) -> None:
+    """Scan and index the skills of a folder, in a process that was started for it."""
+    with open_runtime(folder) as runtime:
+        runtime.skills.status()
+        runtime.routing.index()
 
 
 def _hand_over(incoming: Incoming, runtime: Runtime, folder: str) -> None:
@@ -157,33 +229,38 @@ def is_worth_loading(runtime: Runtime) -> bool:
 
 
 class _Ahead(Runtime):
-    """A runtime whose encoder reads a message while the index is made."""
+    """A runtime whose encoder reads one message, and nothing else."""
 
-    def __init__(self, own: Runtime, message: str) -> None:
+    def __init__(self, own: Runtime, folder: str, begun: float) -> None:
         super().__init__(
             skills=own.skills, config_file=own.config, folders=own.folders, environ=own.environ
         )
-        self._message = message
+        self.state, self.judges = own.state, own.judges
+        self._folder, self._begun = folder, begun
 
     def _open_encoder(self) -> "Encoder | None":
         made = super()._open_encoder()
-        if made is None or not self._message or not is_worth_loading(self):
+        if made is None or not is_worth_loading(self):
             return made
-        return _AheadEncoder(made, self._message)
+        # Late: an endpoint needs none of it.
+        from prowess.host.models.local import OnnxEncoder
+
+        if isinstance(made, OnnxEncoder):
+            made.is_brief = True
+        given = self.environ.get(LIMIT_VARIABLE, "")
+        seconds = _PATIENCE * (int(given) if given.isdecimal() else _LONGEST_WAIT_S)
+        until = self._begun + seconds
+        return _QuickEncoder(made, until, lambda: _leave_index(self, self._folder))
 
 
-class _AheadEncoder:
-    """Loads a model and encodes one message on a thread of its own.
+class _QuickEncoder:
+    """Encodes one text within a limit, and leaves more than one to somebody else.
 
-    Not begun before somebody asks for the encoder: until then both threads would run Python, and
-    only take the interpreter from each other.
+    More than one is wanted where an index is made.
     """
 
-    def __init__(self, own: "Encoder", message: str) -> None:
-        self._own, self._message = own, message
-        self._known: dict[str, Vectors] = {}
-        self._thread = threading.Thread(target=self._begin, daemon=True)
-        self._thread.start()
+    def __init__(self, own: "Encoder", until: float, leave: Callable[[], None]) -> None:
+        self._own, self._until, self._leave = own, until, leave
 
     @property
     def id(self) -> str:
@@ -196,23 +273,25 @@ class _AheadEncoder:
         return self._own.english_only
 
     def encode(self, texts: Sequence[str]) -> "Vectors":
-        """Return one row for each text, in order.
+        """Return one row for the text.
 
         Raises:
-            EncoderError: the model cannot be loaded or does not answer.
+            EncoderError: there are more, or the model cannot be loaded or does not answer in time.
         """
-        if len(texts) == 1:
-            self._thread.join()
-            known = self._known.get(texts[0])
-            if known is not None:
-                return known
-        return self._own.encode(texts)
+        if len(texts) > 1:
+            self._leave()
+            raise EncoderError(self.id, _BEING_MADE)
+        done: list[Vectors | EncoderError] = []
+        thread = threading.Thread(target=lambda: done.append(self._tried(texts)), daemon=True)
+        thread.start()
+        thread.join(max(0.0, self._until - time.monotonic()))
+        found = done[0] if done else EncoderError(self.id, _TOO_BUSY)
+        if isinstance(found, EncoderError):
+            raise found
+        return found
 
-    def _begin(self) -> None:
-        # It fails again where its answer is needed, and is told there.
-        with suppress(EncoderError):
-            # As routing cuts it; with that, and numpy, this module is loaded by now.
-            from prowess.routing.router import read as read_message
-
-            ask = read_message(self._message).ask
-            self._known[ask] = self._own.encode((ask,))
+    def _tried(self, texts: Sequence[str]) -> "Vectors | EncoderError":
+        try:
+            return self._own.encode(texts)
+        except EncoderError as error:
+            return error

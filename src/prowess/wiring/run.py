@@ -6,7 +6,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING
 
 from prowess.host.config.secrets import ConfigSecrets
-from prowess.host.safety import SafetyLog
+from prowess.host.safety import EntrySources, SafetyLog
 from prowess.runtime.environment import EnvironmentOverlay
 from prowess.runtime.run import EnvironmentPorts, RunPorts
 
@@ -38,6 +38,7 @@ def open_runs(runtime: "Runtime") -> RunPorts:
             ),
             audit=SafetyLog(runtime.folders.state),
             now=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            bind=EntrySources(runtime.folders.state).bind,
             tools_bin=lambda: _existing(runtime.folders.tools_bin),
         ),
         sessions=runtime.sessions,
@@ -51,9 +52,12 @@ def open_runs(runtime: "Runtime") -> RunPorts:
 def open_texts(runtime: "Runtime") -> "SkillTexts":
     """Return what hands out the texts of skills, once the scanner has looked."""
     from prowess.host.sources.skill_files import SkillReading
+    from prowess.host.store.freshness import FreshnessFile
     from prowess.runtime.skill_texts import SkillTexts
 
-    return SkillTexts(SkillReading(), lambda: runtime.scanning)
+    return SkillTexts(
+        SkillReading(), lambda: runtime.scanning, FreshnessFile(runtime.folders.state).read
+    )
 
 
 def open_processes() -> "Processes":

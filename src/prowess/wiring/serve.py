@@ -7,6 +7,7 @@ asks nothing of anybody, and whoever gave it would believe otherwise.
 import asyncio
 import errno
 import hashlib
+import logging
 import os
 import re
 import secrets
@@ -16,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 
@@ -30,14 +31,27 @@ from prowess.gateway.http import PAGE, StudioFiles, page_files
 from prowess.gateway.hub import Hub
 from prowess.gateway.limits import GatewayOptions
 from prowess.gateway.methods.changes import change_methods
+from prowess.gateway.methods.proof import proof_methods
 from prowess.gateway.methods.proposals import proposal_methods
-from prowess.gateway.methods.services import Installs, Services
+from prowess.gateway.methods.services import Installs, RemovalHelpers, Services
+from prowess.gateway.methods.sharing import SharingServices, sharing_methods
 from prowess.gateway.methods.skills import skill_methods
-from prowess.gateway.methods.studio import StudioServices, studio_methods
-from prowess.gateway.methods.system import health, snapshot, system_methods
+from prowess.gateway.methods.studio import (
+    INDEXING,
+    RecentRoutes,
+    StudioServices,
+    studio_methods,
+)
+from prowess.gateway.methods.system import (
+    count_database,
+    health,
+    snapshot,
+    system_methods,
+)
 from prowess.gateway.server import gateway_server
 from prowess.host.config.file import to_settings
 from prowess.host.config.writer import ConfigStore
+from prowess.host.files.containment import Root
 from prowess.host.files.state_files import only_instance
 from prowess.host.sources.skill_files import read_inside
 from prowess.host.store.chats import ChatSessions
@@ -46,23 +60,52 @@ from prowess.host.writers.trash import SkillRemoval
 from prowess.mcp.http import McpEndpoint
 from prowess.runtime.config.edits import ConfigEdits
 from prowess.runtime.library import Libraries, Removals
+from prowess.runtime.ports import SettingsSource
+from prowess.runtime.route.answer import Hurry
 from prowess.runtime.sessions import MissedActivations
+from prowess.runtime.sharing.service import search_registries
 from prowess.runtime.watch import LastGoodSettings, Nodes, WithNodes
 from prowess.runtime.workshop.proposals import Proposals
-from prowess.settings import SpecMode
+from prowess.safety.rules.table import Acceptance
+from prowess.safety.web_addresses import is_this_machine
+from prowess.settings import GatewaySettings, SpecMode
 from prowess.skills.validation import Report
-from prowess.wiring.events import News, OneAtATime
-from prowess.wiring.library import Runtime, open_runtime
+from prowess.wiring.doctor import open_connecting, open_harnesses
+from prowess.wiring.events import (
+    OTLP_VARIABLE,
+    News,
+    OneAtATime,
+    heard,
+    logging_to,
+    open_telemetry,
+)
+from prowess.wiring.fleet import FleetMember
+from prowess.wiring.library import SERVER, Runtime, accept_finding, open_runtime, revoke_finding
 from prowess.wiring.mcp import open_endpoint
+from prowess.wiring.proof import list_proofs
 from prowess.wiring.sessions import open_sessions
-from prowess.wiring.transfer import open_budgets, open_installing
-from prowess.wiring.validate import candidates, report_on
+from prowess.wiring.sharing import (
+    check_audit,
+    explain_policy,
+    open_folders,
+    open_sharing,
+    open_sources,
+)
+from prowess.wiring.skill_tests import open_proof
+from prowess.wiring.transfer import candidates, open_budgets, open_installing, report_on
 from prowess.wiring.warm_hook import serving_hooks
 from prowess.wiring.workshop import workshop_ports
+
+if TYPE_CHECKING:
+    from prowess.wiring.sharing.hub import OpenHub
+
+log = logging.getLogger(__name__)
 
 # The name of a variable, not a token.
 TOKEN_VARIABLE = "PROWESS_GATEWAY_TOKEN"  # noqa: S105
 _LONGEST = 4_096
+# What the log says of an event that all clients are told.
+_LOGGED = ("agentId", "version", "hash", "kind", "proposalId")
 _REFERENCE = re.compile(r"\$(?:[A-Z_][A-Z0-9_]*|\{[A-Z_][A-Z0-9_]*\})")
 _SECRETS = ("token", "password")
 
@@ -145,7 +188,20 @@ def has_page() -> bool:
     return os.path.isfile(STUDIO_FOLDER + PAGE)
 
 
-def open_studio(runtime: Runtime) -> StudioServices:
+def open_shared(runtime: Runtime, told: Callable[[], None]) -> SharingServices:
+    """Return what the methods about shared skills need."""
+    return SharingServices(
+        folders=lambda agent: [
+            open_sharing(runtime, folder, agent)
+            for folder in open_folders(runtime, agent, ("agent", "user")).values()
+        ],
+        explain=lambda name, agent: explain_policy(runtime, name, agent),
+        check_audit=lambda: check_audit(runtime),
+        told=told,
+    )
+
+
+def open_studio(runtime: Runtime, hub: Hub) -> StudioServices:
     """Return what the studio's methods call; nothing is read before it is asked for."""
     store = RoutingTestsFile(runtime.folders.state)
     # Made before there are threads: two first calls at once would make two of it.
@@ -156,6 +212,11 @@ def open_studio(runtime: Runtime) -> StudioServices:
         seconds=time.perf_counter,
         new_id=lambda: secrets.token_hex(6),
     )
+    routes = RecentRoutes(hub.publish, time.time)
+    routing.followed, routing.hurries = routes.note, Hurry()
+    routing.indexing = lambda agent, done, total: hub.publish(
+        INDEXING, {"agentId": agent, "done": done, "total": total}
+    )
     return StudioServices(
         libraries=Libraries(runtime.skills, os.path.isdir, read_inside),
         tests=RoutingTests(runtime.skills, lambda: routing, tools),
@@ -164,11 +225,13 @@ def open_studio(runtime: Runtime) -> StudioServices:
         missed=MissedActivations(
             open_sessions(runtime).report, lambda: time.time_ns() // 1_000_000
         ),
+        harnesses=open_harnesses(runtime, runtime.skills.places.workspace),
+        connecting=lambda: open_connecting(runtime, runtime.skills.places.workspace),
+        routes=routes,
     )
 
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 18789
-_LOOPBACK = frozenset(("127.0.0.1", "::1", "localhost"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +242,8 @@ class ServeRequest:
     port: int = DEFAULT_PORT
     token: str = field(default="", repr=False)
     workspace: str | None = None
+    log_level: str = "info"
+    log_format: str = "text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +256,7 @@ class ServedGateway:
     app: Starlette
     options: GatewayOptions
     news: News
+    fleet: FleetMember
 
     @property
     def has_page(self) -> bool:
@@ -202,10 +268,27 @@ class ServedGateway:
         self.runtime.close()
 
 
+class _LastKnown:
+    """The settings as they were last read, for the event loop, which must not wait for a file."""
+
+    def __init__(self) -> None:
+        self._good: LastGoodSettings | None = None
+
+    def watch(self, config: SettingsSource) -> LastGoodSettings:
+        """Return settings that are remembered at each reading."""
+        self._good = LastGoodSettings(config)
+        return self._good
+
+    def find_gateway(self) -> GatewaySettings:
+        """Return from where the gateway may be reached by now."""
+        last = None if self._good is None else self._good.last
+        return GatewaySettings() if last is None else last.gateway
+
+
 def open_gateway(
     request: ServeRequest, *, home: str | None = None, environ: Mapping[str, str] | None = None
 ) -> ServedGateway:
-    """Put a gateway together; nothing listens yet.
+    """Put a gateway together; nothing listens yet, and nothing is open where it is refused.
 
     Raises:
         GatewayStartError: other machines could reach it, and nothing is asked of them; or what is
@@ -217,31 +300,37 @@ def open_gateway(
         refresh()
         news.nudge()
 
-    def left(client: Client) -> None:
-        # Called on the event loop, which must not wait for whoever reads skills at the moment.
-        if nodes.has(client.id) and not hub.closing:
-            leave = threading.Thread(target=nodes.leave, args=(client.id,), daemon=True)
-            leave.start()
-
-    nodes = Nodes(changed=told)
-    hub = Hub(left=left)
+    nodes, known = Nodes(changed=told), _LastKnown()
+    hub = Hub(left=lambda client: _let_go(nodes, hub, client))
     runtime = open_runtime(
         request.workspace,
         home=home,
         environ=environ,
-        settings=lambda config: WithNodes(LastGoodSettings(config), nodes),
+        settings=lambda config: WithNodes(known.watch(config), nodes),
+        patience=SERVER,
     )
-    # Before anything is opened that would have to be closed.
-    options = _options(request, runtime)
+    options = _options(request, runtime, known.find_gateway)
     # Fifty machines that come and go at once cost two looks at the disk, not fifty.
     refresh = OneAtATime(runtime.skills.refresh)
-    services = _services(runtime, nodes, told, hub)
     mcp = open_endpoint(runtime, hub, options)
     news = News(runtime, _publisher(hub, mcp), lambda: _hash(runtime))
-    app = _app(_table(services, open_studio(runtime)), services, hub, options, mcp)
+    fleet = FleetMember(runtime, told, news.nudge, hub.publish)
+    services = _services(runtime, nodes, told, hub, fleet)
     return ServedGateway(
-        runtime=runtime, services=services, hub=hub, app=app, options=options, news=news
+        runtime=runtime,
+        services=services,
+        hub=hub,
+        app=_app(_table(runtime, services, hub, told), services, hub, options, mcp),
+        options=options,
+        news=news,
+        fleet=fleet,
     )
+
+
+def _let_go(nodes: Nodes, hub: Hub, client: Client) -> None:
+    """Forget a machine that left; the event loop must not wait for whoever reads skills now."""
+    if nodes.has(client.id) and not hub.closing:
+        threading.Thread(target=nodes.leave, args=(client.id,), daemon=True).start()
 
 
 def _app(
@@ -254,6 +343,7 @@ def _app(
         lambda: snapshot(services),
         lambda: health(services),
         static=studio_files(),
+        metrics_extra=lambda: count_database(services),
         mcp=mcp,
     )
 
@@ -261,25 +351,30 @@ def _app(
 def _publisher(hub: Hub, mcp: McpEndpoint) -> Callable[[str, dict[str, object]], None]:
     def publish(event: str, payload: dict[str, object]) -> None:
         hub.publish(event, payload)
+        log.info(event, extra={key: payload[key] for key in _LOGGED if key in payload})
         # Clients of MCP hear of changes in words of their own.
         mcp.told()
 
     return publish
 
 
-def _table(services: Services, studio: StudioServices) -> MethodTable:
+def _table(runtime: Runtime, services: Services, hub: Hub, told: Callable[[], None]) -> MethodTable:
     return MethodTable(
         (
             *system_methods(services),
             *skill_methods(services),
             *change_methods(services),
-            *proposal_methods(services),
-            *studio_methods(services, studio),
+            *proposal_methods(services, lambda agent: list_proofs(runtime, agent)),
+            *proof_methods(services, open_proof(runtime)),
+            *studio_methods(services, open_studio(runtime, hub)),
+            *sharing_methods(open_shared(runtime, told)),
         )
     )
 
 
-def _services(runtime: Runtime, nodes: Nodes, told: Callable[[], None], hub: Hub) -> Services:
+def _services(
+    runtime: Runtime, nodes: Nodes, told: Callable[[], None], hub: Hub, fleet: FleetMember
+) -> Services:
     tools, state = workshop_ports(runtime), runtime.folders.state
     # Made before there are threads: two first calls at once would make two of each.
     routing, workshop = runtime.routing, runtime.workshop
@@ -292,20 +387,35 @@ def _services(runtime: Runtime, nodes: Nodes, told: Callable[[], None], hub: Hub
         workshop=lambda: workshop,
         proposals=lambda: Proposals(tools),
         config=ConfigEdits(
-            ConfigStore(runtime.config),
+            ConfigStore(runtime.config, runtime.state.hold),
             check=lambda values: to_settings(values).problems,
             changed=lambda _hash: told(),
         ),
         removals=Removals(runtime.skills, SkillRemoval(state), time.time, told),
         usage=runtime.usage,
+        accept=lambda *given: _telling(told, accept_finding(runtime, *given)),
+        revoke=lambda *given: _telling(told, revoke_finding(runtime, *given)),
         nodes=nodes,
         stopping=hub.stopping,
         why=runtime.why,
         validate=lambda name, agent, strict: _validated(runtime, name, agent, strict=strict),
+        search_registries=lambda words: search_registries(
+            open_sources(runtime), runtime.skills.settings.skills.install.registries, words
+        ),
+        presence=hub.presence,
+        read_file=_read_file,
+        helpers=RemovalHelpers(),
         sessions=lambda: _sessions(state),
         now=time.time,
         started_at=time.time(),
+        fleet=fleet.describe,
     )
+
+
+def _telling(told: Callable[[], None], changed: tuple[Acceptance, ...]) -> tuple[Acceptance, ...]:
+    """Return what the operator changed, once everybody is told."""
+    told()
+    return changed
 
 
 def _to_installers(hub: Hub) -> Callable[[str, dict[str, object]], None]:
@@ -317,24 +427,24 @@ def _hash(runtime: Runtime) -> str:
     return hashlib.sha256(ConfigStore(runtime.config).read() or b"").hexdigest()
 
 
-def _options(request: ServeRequest, runtime: Runtime) -> GatewayOptions:
+def _options(
+    request: ServeRequest, runtime: Runtime, configured: Callable[[], GatewaySettings]
+) -> GatewayOptions:
     variable = runtime.environ.get(TOKEN_VARIABLE, "")
     given = usable_secret("--token", request.token) or usable_secret(TOKEN_VARIABLE, variable)
     token, password = (given, "") if given else configured_secrets(runtime)
-    is_local = request.host in _LOOPBACK
+    is_local = is_this_machine(request.host)
     if not is_local and not (token or password):
         raise GatewayStartError(
             f"{request.host} can be reached by other machines, so a token is needed: give --token,"
             f" set {TOKEN_VARIABLE}, or keep to 127.0.0.1."
         )
-    settings = runtime.skills.settings.gateway
-    hosts = () if is_local else _own_names(request.host)
     return GatewayOptions(
         token=token,
         password=password,
         loopback_only=is_local,
-        allowed_hosts=(*hosts, *settings.allowed_hosts),
-        allowed_origins=settings.allowed_origins,
+        allowed_hosts=() if is_local else _own_names(request.host),
+        configured=configured,
         version=__version__,
     )
 
@@ -363,9 +473,22 @@ def _validated(
     return [report_on(item, strict=strict) for item in candidates(runtime, paths, agent)]
 
 
-def _sessions(state: str) -> Sequence[Mapping[str, object]]:
-    found = ChatSessions(state).listed()
-    return [{"key": name, "updatedAt": round(at * 1000), "kind": "chat"} for name, at in found]
+def _sessions(state: str) -> Sequence[tuple[str, int]]:
+    return [(name, round(at * 1000)) for name, at in ChatSessions(state).listed()]
+
+
+def _read_file(folder: str, name: str, most: int) -> tuple[bytes, float] | None:
+    """Return a file of a folder and when it was written; None where there is more of it.
+
+    Raises:
+        PathError: it is missing, or no regular file.
+        ContainmentError: it is a link.
+    """
+    with Root.open(folder) as root:
+        state = dict(root.list("")).get(name)
+        if state is not None and state.st_size > most:
+            return None
+        return root.read(name, most), 0.0 if state is None else state.st_mtime
 
 
 @contextmanager
@@ -403,9 +526,13 @@ def serve(request: ServeRequest, ready: Callable[[str, ServedGateway], None]) ->
     """
     gateway = open_gateway(request)
     with ExitStack() as stack:
+        stack.enter_context(_speaking(request, gateway))
         lock = stack.enter_context(only_instance(gateway.runtime.folders.state))
         bound = stack.enter_context(listening(request))
         stack.callback(gateway.close)
+        # Before anything is read: where the database is missing, that is all there is to say.
+        stack.callback(gateway.fleet.stop)
+        gateway.fleet.start()
         gateway.services.removals.purge()
         # Read once, so that the first client does not wait for it.
         gateway.runtime.skills.status()
@@ -413,7 +540,7 @@ def serve(request: ServeRequest, ready: Callable[[str, ServedGateway], None]) ->
         stack.callback(gateway.news.stop)
         gateway.news.start()
         desk = stack.enter_context(serving_hooks(gateway.runtime))
-        address = _address(request.host, bound)
+        address = find_address(request.host, bound)
         lock.note(address)
         server = gateway_server(
             gateway.app, gateway.hub, gateway.options, host=request.host, port=request.port
@@ -421,12 +548,61 @@ def serve(request: ServeRequest, ready: Callable[[str, ServedGateway], None]) ->
 
         def started() -> None:
             ready(address, gateway)
+            told = {"address": address, "version": __version__, "pid": os.getpid()}
+            log.info("gateway.started", extra=told)
             # Last: whoever waits for the address must not wait for a model as well.
             desk.warm()
 
         asyncio.run(server.until_signal(bound, started))
+        log.info("gateway.stopped", extra={"address": address})
 
 
-def _address(host: str, bound: socket.socket) -> str:
+def serve_hub(
+    request: ServeRequest, folder: str, url: str, ready: "Callable[[str, OpenHub], None]"
+) -> None:
+    """Serve a hub until a signal comes; `ready` is told the address once clients can connect.
+
+    Raises:
+        StoreError: the store cannot be used.
+        GatewayStartError: it cannot listen there.
+    """
+    from prowess.hub.app import build_hub_app
+    from prowess.wiring.sharing.hub import opened_hub
+
+    with ExitStack() as stack:
+        stack.enter_context(logging_to(None, request.log_level, request.log_format))
+        hub = stack.enter_context(opened_hub(folder, url))
+        hub.database.check_encoder("" if hub.encoder is None else hub.encoder.id)
+        bound = stack.enter_context(listening(request))
+        address = find_address(request.host, bound)
+        options = GatewayOptions(version=__version__)
+        app = build_hub_app(hub.service, __version__)
+        server = gateway_server(app, Hub(), options, host=request.host, port=request.port)
+
+        def started() -> None:
+            ready(address, hub)
+            log.info("hub.started", extra={"address": address, "version": __version__})
+
+        asyncio.run(server.until_signal(bound, started))
+        log.info("hub.stopped", extra={"address": address})
+
+
+@contextmanager
+def _speaking(request: ServeRequest, gateway: ServedGateway) -> Iterator[None]:
+    """Write the log, and send traces and metrics where the environment says so."""
+    options = gateway.options
+    hidden = (options.token, options.password, gateway.runtime.state.database_password)
+    with ExitStack() as stack:
+        stack.enter_context(logging_to(None, request.log_level, request.log_format, hidden))
+        if gateway.runtime.environ.get(OTLP_VARIABLE, "").strip():
+            handler = open_telemetry(gateway.runtime.environ, options.version)
+            if handler is not None:
+                stack.enter_context(heard(handler, logging.DEBUG))
+                stack.callback(handler.close)
+        yield
+
+
+def find_address(host: str, bound: socket.socket) -> str:
+    """Return the address at which a port is reached."""
     port = bound.getsockname()[1]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

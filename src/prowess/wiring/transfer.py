@@ -1,28 +1,30 @@
-"""Installing, exporting, syncing and budgets with real adapters.
+"""Installing, exporting, syncing, budgets and validation with real adapters.
 
 An export writes only where a person says, and a sync below its target alone.
 """
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from prowess.errors import PathError
 from prowess.host.config.secrets import referred_variables
 from prowess.host.package_managers import InstallMachine, ToolInstalls
 from prowess.host.processes.children import ChildProcesses
 from prowess.host.processes.facts import LocalFacts
-from prowess.host.sources.skill_files import SkillFolders, locate_skill, read_targets
+from prowess.host.sources.roots import Candidate, find_allowed_targets, find_inside, find_named
+from prowess.host.sources.skill_files import locate_skill, read_targets
 from prowess.host.tool_downloads import ToolDownloads
-from prowess.host.writers.export import ExportFolders, SkillMaterial
+from prowess.host.writers.export import ExportFolders, SkillFolders, SkillMaterial
 from prowess.host.writers.sync import FolderTargets
 from prowess.runtime.harness.budget import Budgets
 from prowess.runtime.harness.export import Exporting
 from prowess.runtime.install import InstallPorts, InstallService
 from prowess.runtime.scan import failed
-from prowess.runtime.sync import SyncService
+from prowess.runtime.sharing.sync import SyncService
 from prowess.safety.model import ScanReport
 from prowess.skills.model import Skill
+from prowess.skills.validation import Report, report_links, validate
 from prowess.wiring.library import Runtime, last_used
 
 
@@ -97,3 +99,33 @@ def _configured(runtime: Runtime) -> set[str]:
         if entry is not None and entry.has_api_key and skill.metadata.primary_env:
             names.add(skill.metadata.primary_env)
     return names
+
+
+def candidates(runtime: Runtime, paths: Sequence[str], agent: str | None) -> Iterable[Candidate]:
+    """Return the files at `paths`; without any, all that the agent's workspace finds.
+
+    Raises:
+        PathError: a path does not exist.
+        UnknownAgentError: no agent has that id.
+    """
+    settings = runtime.skills.settings.skills
+    workspace = runtime.skills.workspace(agent).folder
+    targets = find_allowed_targets(runtime.skills.settings, runtime.folders, workspace)
+    if paths:
+        # A person who names a folder means its skills, in whatever mode they will be read.
+        return find_named(paths, settings.spec_mode, settings.limits, targets)
+    state = runtime.skills.workspace(agent).state(runtime.skills.settings)
+    existing = [source for source in state.scan.sources if os.path.isdir(source.root)]
+    return [
+        item
+        for source in existing
+        for item in find_inside(source, settings.spec_mode, settings.limits, targets)
+    ]
+
+
+def report_on(item: Candidate, *, strict: bool) -> Report:
+    """Return the findings on one candidate."""
+    if item.document is None:
+        return Report(path=item.path, diagnostics=(item.problem,) if item.problem else ())
+    found = validate(item.document, strict=strict, files=item.files, pages=item.pages)
+    return report_links(found, item.away)

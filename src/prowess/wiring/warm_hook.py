@@ -15,19 +15,34 @@ from typing import TYPE_CHECKING
 
 from prowess.errors import PathError, contain
 from prowess.hooks.answers import answer
+from prowess.hooks.harness import Harness
 from prowess.hooks.payloads import Incoming, read, unpack_call
 from prowess.host.harness.call_records import HookMarks
 from prowess.host.harness.hook_socket import HookQuestion, HookSocket
+from prowess.host.harness.sessions import SessionFolders
 from prowess.host.harness.transcripts import read_transcript
-from prowess.host.sources.harness_folders import find_workspace, is_in_roots, list_session_roots
-from prowess.runtime.harness.hook import HookService
+from prowess.host.sources.harness_folders import find_workspace
+from prowess.runtime.route.answer import Hurry
 from prowess.runtime.workshop.service import LearningTools, TurnLearning
+from prowess.transcripts.sessions import convert_session
 from prowess.transcripts.turns import Transcript, build_transcript
-from prowess.wiring.hook import ENDINGS, Watched, folder_of, is_worth_loading, learns
-from prowess.wiring.library import Runtime, open_runtime
+from prowess.wiring.hook import (
+    ENDINGS,
+    Watched,
+    find_session_file,
+    folder_of,
+    is_worth_loading,
+    learns,
+    open_hooks,
+)
+from prowess.wiring.library import WARM_HOOK, Runtime, open_runtime
 
 if TYPE_CHECKING:
     from prowess.runtime.ports import Encoder
+
+
+# Their sessions are no plain messages, or lie in a database: the reader of the format knows.
+_BY_ID = frozenset((Harness.COPILOT, Harness.QWEN, Harness.OPENCODE, Harness.OPENCLAW))
 
 
 def open_turn_learning(runtime: Runtime) -> TurnLearning:
@@ -43,11 +58,12 @@ def open_turn_learning(runtime: Runtime) -> TurnLearning:
 
 def _session(runtime: Runtime, incoming: Incoming) -> Transcript | None:
     """Read the session that a payload names, if it lies where that harness keeps its own."""
-    path = incoming.transcript_path
-    if path.startswith("~/"):
-        path = runtime.folders.home + path[1:]
-    roots = list_session_roots(runtime.folders.home, runtime.environ).get(incoming.harness, ())
-    if not is_in_roots(path, roots):
+    if incoming.harness in _BY_ID:
+        folders = SessionFolders(runtime.folders.home, runtime.environ)
+        found = folders.find(incoming.harness, incoming.session)
+        return None if found is None else convert_session(found)
+    path = find_session_file(runtime, incoming)
+    if path is None:
         return None
     try:
         raw = read_transcript(path)
@@ -74,6 +90,9 @@ log = logging.getLogger(__name__)
 _MOST_FOLDERS = 8
 _MOST_WAITING = 64
 _STOP_SECONDS = 5.0
+# In a folder that is new here words answer, as a hook on its own would, until its index is made; an
+# index that is kept is loaded well within that.
+_HURRY = Hurry(least_skills=1, seconds=0.3)
 # A thread that is inside of the model when the process ends makes that an abort. It stops at the
 # next batch of texts, well within a second; a machine that is busy may need far longer.
 _WARM_SECONDS = 20.0
@@ -117,6 +136,7 @@ class WarmHooks:
             self._learner.join(_STOP_SECONDS)
         with self._lock:
             for runtime in self._folders.values():
+                runtime.routing.finish(_WARM_SECONDS)
                 runtime.close()
             self._folders.clear()
 
@@ -138,8 +158,7 @@ class WarmHooks:
     def _answered(self, incoming: Incoming, folder: str) -> str:
         runtime = self._runtime(folder)
         runtime.skills.refresh()
-        marks = HookMarks(runtime.folders.state)
-        context = HookService(runtime.skills, lambda: runtime.routing, marks).context(incoming)
+        context = open_hooks(runtime).context(incoming)
         if incoming.moment in ENDINGS and not incoming.stop_hook_active and learns(runtime):
             self._put((incoming, folder))
         return answer(incoming, context)
@@ -149,9 +168,13 @@ class WarmHooks:
             found = self._folders.pop(folder, None)
             if found is None:
                 opened = open_runtime(
-                    folder, home=self._first.folders.state, environ=self._first.environ
+                    folder,
+                    home=self._first.folders.state,
+                    environ=self._first.environ,
+                    patience=WARM_HOOK,
                 )
                 found = _Beside(self._first, opened)
+                found.routing.hurries = _HURRY
             # The last one that was used is the last to go.
             self._folders[folder] = found
             if len(self._folders) > _MOST_FOLDERS:
@@ -218,6 +241,7 @@ class _Beside(Runtime):
         super().__init__(
             skills=own.skills, config_file=own.config, folders=own.folders, environ=own.environ
         )
+        self.state, self.judges = own.state, own.judges
         self._shared = first
 
     def _open_encoder(self) -> "Encoder | None":

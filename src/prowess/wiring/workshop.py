@@ -18,9 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prowess.errors import ConfigError, ContainmentError, ProwessError, StoreError
+from prowess.errors import ConfigError, ContainmentError, ModelError, ProwessError, StoreError
 from prowess.host.config.file import ConfigFile
-from prowess.host.store.proposals import SqliteProposals
+from prowess.host.store.proposals import StoredCounters, copy_workshop
 from prowess.host.writers.change import SkillFolder
 from prowess.routing.model import Decision, Route
 from prowess.runtime.route.answer import Asked, RoutingService
@@ -31,7 +31,8 @@ from prowess.safety.model import Profile, ScanReport
 from prowess.settings import ApprovalPolicy, ReviewMode, Settings, WorkshopSettings
 from prowess.skills.model import Skill, Tier
 from prowess.wire.workshop import workshop_answer
-from prowess.wiring.library import STORE_FILE, Runtime
+from prowess.wiring.library import Runtime
+from prowess.wiring.state import STORE_FILE
 from prowess.workshop.proposal import skill_name
 from prowess.workshop.similar import Neighbour
 
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _LONGEST_IN_ID = 40
+_NO_REVIEWER = (
+    "none is configured: set plugins.entries.skill-workshop.config.reviewModel to PROVIDER:NAME, or"
+    " reviewCommand, or skills.model. In `prowess chat` the model of the chat reviews."
+)
 # Of all skills: those of the workspace may stand behind many others.
 _MOST_CONSIDERED = 100
 
@@ -56,7 +61,7 @@ def workshop_ports(runtime: Runtime) -> WorkshopPorts:
     return WorkshopPorts(
         settings=world.settings,
         workspace=world.workspace,
-        store=SqliteProposals(os.path.join(runtime.folders.state, STORE_FILE)),
+        store=runtime.state.open_proposals(),
         folder=world.folder,
         scan=world.scan,
         route=world.route,
@@ -73,10 +78,9 @@ def workshop_ports(runtime: Runtime) -> WorkshopPorts:
 def open_reviews(runtime: Runtime) -> "Reviews":
     """Return the reviewers of a runtime's workspaces; no model is opened before one is asked."""
     # Late: most turns are not reviewed.
-    from prowess.host.store.counters import SqliteCounters
     from prowess.runtime.workshop.review import ReviewPorts, Reviews
 
-    counters = SqliteCounters(os.path.join(runtime.folders.state, STORE_FILE))
+    counters = StoredCounters(runtime.state.open_database())
     world = _World(runtime)
 
     def ports(agent_id: str) -> ReviewPorts:
@@ -90,6 +94,18 @@ def open_reviews(runtime: Runtime) -> "Reviews":
         )
 
     return Reviews(ports, counters, world.workspace)
+
+
+def find_missing_reviewer(runtime: Runtime, settings: WorkshopSettings) -> str:
+    """Say that no model can review a turn, and what to set; empty where one can."""
+    if settings.review_command or settings.review_model or runtime.environ.get("PROWESS_MODEL"):
+        return ""
+    try:
+        runtime.language_model()
+    except ModelError as error:
+        chosen = runtime.skills.settings.skills.model.endpoint not in {"", "none"}
+        return error.problem if chosen else _NO_REVIEWER
+    return ""
 
 
 class _World:
@@ -110,18 +126,21 @@ class _World:
         """Return the folder in which an agent works."""
         return self._runtime.skills.workspace(agent_id or None).folder
 
-    def folder(self, workspace: str, skill: str) -> SkillFolder:
+    def folder(self, workspace: str, skill: str, place: str) -> SkillFolder:
         """Return a skill's folder in a workspace, which must lie where it seems to lie.
 
         Raises:
-            PathError: the `skills` folder leads elsewhere, or the name cannot be a folder's.
+            PathError: the folder of skills leads elsewhere, or the name cannot be a folder's.
         """
-        root = os.path.join(workspace, "skills")
+        home = self._runtime.environ.get("HOME") or os.path.expanduser("~")
+        is_own = place.startswith("~/")
+        root = os.path.join(home if is_own else workspace, place.removeprefix("~/") or "skills")
         # To say it early and well: what holds against a swap is that each step is taken by handle.
         if os.path.islink(root):
             problem = "is a link: the workshop writes inside the workspace only."
             raise ContainmentError(root, problem)
-        return SkillFolder(Path(root), skill, Path(self._runtime.folders.state))
+        state, hold = Path(self._runtime.folders.state), self._runtime.state.hold_folder
+        return SkillFolder(Path(root), skill, state, hold=hold)
 
     def scan(self, skill: str, files: Mapping[str, bytes]) -> ScanReport:
         """Scan a skill as text that an agent wrote."""
@@ -182,7 +201,11 @@ class _World:
         Raises:
             ModelError: there is no model, or it does not answer.
         """
-        settings = self.settings()
+        settings, session = self.settings(), self._runtime.session_model
+        if session is not None and not (settings.review_command or settings.review_model):
+            return session.ask(instructions, question, seconds)
+        if missing := find_missing_reviewer(self._runtime, settings):
+            raise ModelError("reviewer", missing)
         # Late: it brings along what waits, and most turns are not reviewed.
         from prowess.host.models.reviewers import ReviewerChoice, open_reviewer
         from prowess.host.processes.children import ChildProcesses
@@ -253,7 +276,10 @@ def rehearsing(runtime: Runtime) -> Iterator[Runtime]:
         StoreError: the store cannot be copied.
     """
     with tempfile.TemporaryDirectory(prefix="prowess-rehearsal-") as folder:
-        _copy_store(os.path.join(runtime.folders.state, STORE_FILE), folder)
+        if runtime.state.database_url:
+            copy_workshop(runtime.state.open_database(), os.path.join(folder, STORE_FILE))
+        else:
+            _copy_store(os.path.join(runtime.folders.state, STORE_FILE), folder)
         yield _Other(runtime, folder, rehearses=True)
 
 
@@ -285,6 +311,7 @@ class _Other(Runtime):
             environ=runtime.environ,
         )
         self._first = runtime
+        self.state = runtime.state.rehearse(state) if rehearses else runtime.state
 
     @property
     def scanning(self) -> ScanService:

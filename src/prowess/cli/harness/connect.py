@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from prowess.cli.options import common, workspace_option
+from prowess.cli.options import Common, common, json_option, workspace_option
 from prowess.cli.render import ProgressBar, asks, print_json, print_text
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import ConnectScope
@@ -27,7 +27,7 @@ _COLOURS = {"+": "green", "-": "red", "@": "dim"}
 @click.option("--no-mcp", is_flag=True, help="Leave MCP servers alone: hooks only.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before files are written.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+@json_option
 @workspace_option
 def connect_command(
     harness: str,
@@ -43,9 +43,9 @@ def connect_command(
 ) -> int:
     """Write our hook and our MCP server into the settings of HARNESS.
 
-    HARNESS is claude-code, codex, cursor, gemini, copilot or vscode. The difference is shown before
-    anything is written, the old file is kept beside the new one, and comments and order stay. To
-    connect again changes nothing; --remove takes out exactly what was put in.
+    HARNESS is claude-code, codex, gemini, copilot, qwen, opencode, openclaw, cursor or vscode. You
+    see the difference before anything is written, the old file is kept, and comments and order
+    stay. To connect again changes nothing; --remove takes out exactly what was put in.
 
     Without --project and --user it is for you alone, since not everybody in a project may have
     Prowess; for VS Code it is the project, since it has no hooks elsewhere.
@@ -59,16 +59,30 @@ def connect_command(
     request = ConnectRequest(
         harness=Harness(harness), scope=where, remove=remove, with_mcp=not no_mcp
     )
-    plan = connecting.plan(request)
-    differences = _differences(plan)
+    differences = _differences(plan := connecting.plan(request))
     if not as_json:
         _print_plan(plan, differences)
     written = None if dry_run else _write_plan(connecting, plan, sure=yes)
+    _prepare(workspace, wanted=written is not None and not remove, with_mcp=not no_mcp)
     if as_json:
         print_json(connection(plan, differences, written))
     elif written:
         _print_written(plan, written)
     return 0
+
+
+def _prepare(workspace: str | None, *, wanted: bool, with_mcp: bool) -> None:
+    """Do now, while somebody watches, what a harness does not wait for: scan, index, greet."""
+    if not wanted:
+        return
+    with open_runtime(workspace) as runtime, ProgressBar() as bar:
+        runtime.skills.status()
+        runtime.routing.index(progress=bar)
+        if with_mcp:
+            from prowess.cli.harness.mcp_lane import open_greeting
+            from prowess.wiring.mcp import keep_first_answers
+
+            keep_first_answers(runtime, lambda: open_greeting(anywhere=True))
 
 
 def _scope(*, project: bool, user: bool) -> ConnectScope | None:
@@ -143,7 +157,7 @@ _MARKS = {
 
 @click.command("doctor", epilog="Example: prowess doctor --json")
 @common
-def doctor_command(workspace: str | None, agent: str | None, *, as_json: bool) -> int:
+def doctor_command(given: Common) -> int:
     """Check every coding agent that is found here, and this installation.
 
     Of each agent: whether it is connected, whether the command it would run is there, when it
@@ -151,15 +165,14 @@ def doctor_command(workspace: str | None, agent: str | None, *, as_json: bool) -
     reads. Of Prowess: configuration, skills, routing, stores, permissions, gateway and MCP.
     Nothing is changed. Exit code 1 when something is broken.
     """
-    with open_runtime(workspace) as runtime:
+    with open_runtime(given.workspace) as runtime:
         # Late: it brings the hook and routing along.
         from prowess.wiring.doctor import open_doctor
 
-        checks = open_doctor(runtime, agent, workspace or ".")
-        bar = ProgressBar()
-        found = examine(checks, bar)
-        bar.clear()
-    if as_json:
+        checks = open_doctor(runtime, given.agent, given.workspace or ".")
+        with ProgressBar() as bar:
+            found = examine(checks, bar)
+    if given.as_json:
         print_json(examination(found))
     else:
         _print(found)

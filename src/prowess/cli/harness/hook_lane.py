@@ -8,14 +8,17 @@ on as if there were no hook.
 import gc
 import os
 import sys
+import time
 from contextlib import suppress
 
 from prowess.host.harness.hook_client import ask, current_folder, read_input, state_folder
 
 _MOST_BYTES = 1024 * 1024
-# No harness waits longer for a prompt; a hook that hangs must not outlive its caller for ever.
+# A hook that hangs must not outlive its caller for ever, where nobody says how long that waits.
 _MOST_SECONDS = 20.0
-_LAST_SECONDS = 1.0
+# What is left of a caller's patience when the process gives up, and for its last words.
+_EARLIER, _LAST_SECONDS = 0.9, 1.6
+_OUT_OF_TIME = "out of time"
 
 
 def run_and_leave() -> None:
@@ -27,12 +30,18 @@ def run_and_leave() -> None:
     # Before numpy is loaded: one message is no work to share, and threads that wait for some take
     # the processor from whoever else runs.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    limit_time(_MOST_SECONDS)
+    limit_time(_allowed())
     run()
     # The caller may have gone.
     with suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
     os._exit(0)
+
+
+def _allowed() -> float:
+    """Return for how many seconds this process may go on, a little less than its caller waits."""
+    given = os.environ.get("PROWESS_HOOK_SECONDS", "")
+    return int(given) * _EARLIER if given.isdecimal() and int(given) else _MOST_SECONDS
 
 
 def run() -> int:
@@ -55,10 +64,11 @@ def _run() -> None:
         )
         return
     raw = read_input(stream, _MOST_BYTES + 1)
+    _came[:] = [raw]
     current = current_folder()
     state = state_folder(os.environ, current)
     if len(raw) > _MOST_BYTES:
-        _note(state, "too large")
+        _note("too large")
         return
     if not raw.strip():
         return
@@ -66,18 +76,42 @@ def _run() -> None:
     if answer is not None:
         _show(answer.decode("ascii"))
         return
-    from prowess.wiring.hook import answer_alone
+    from prowess.wiring.hook import HookPlace, answer_alone
 
-    answer_alone(raw, os.environ, current, state, _show)
+    answer_alone(raw, os.environ, HookPlace(current, state, _begun), _show)
 
 
-def _note(state: str, problem: str) -> None:
+# When this call began, and its payload once that was read.
+_begun = time.monotonic()
+_came: list[bytes] = []
+
+
+def _note(problem: str) -> None:
     """Leave a line in the log about a call that never came as far as to an answer."""
-    import time
-
     from prowess.host.harness.call_records import HookLog
 
-    HookLog(state).note_unknown(time.time_ns() // 1_000_000, problem)
+    log = HookLog(state_folder(os.environ, current_folder()))
+    now_ms, took_ms = time.time_ns() // 1_000_000, round((time.monotonic() - _begun) * 1_000)
+    if not _came:
+        log.note_unknown(now_ms, problem)
+        return
+    from prowess.hooks.harness import HookCall
+    from prowess.hooks.payloads import read
+
+    caller = read(_came[0], os.environ)
+    if caller is None:
+        log.note_unknown(now_ms, problem)
+        return
+    log.note(
+        HookCall(
+            harness=caller.harness,
+            moment=caller.moment,
+            at_ms=now_ms - took_ms,
+            took_ms=took_ms,
+            spoke=False,
+            problem=problem,
+        )
+    )
 
 
 def _show(text: str) -> None:
@@ -102,8 +136,9 @@ def limit_time(seconds: float) -> None:
         signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
         signal.setitimer(signal.ITIMER_REAL, _LAST_SECONDS)
         with suppress(Exception):
-            _note(state_folder(os.environ, current_folder()), "out of time")
+            _note(_OUT_OF_TIME)
         os._exit(0)
 
     signal.signal(signal.SIGALRM, end)
+    signal.signal(signal.SIGTERM, end)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -4,19 +4,25 @@
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import click
 
-from prowess.cli.options import common, complete_skill
+from prowess import __version__
+from prowess.cli.options import Common, common, complete_skill
 from prowess.cli.render import Cell, Column, print_error, print_json, print_table, print_text
 from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
 from prowess.runtime.harness.export import ExportReport, ExportRequest, Placed
+from prowess.sharing.lock import Lock
+from prowess.sharing.sbom import CYCLONEDX, SPDX, make_cyclonedx, make_spdx
 from prowess.skills.harness.listings import Fate, ListedSkill
 from prowess.skills.harness.portable import HarnessNote, Weight
 from prowess.skills.harness.rules import ALIASES, Reader, read_rules, reader_named
 from prowess.skills.model import Severity, Skill
 from prowess.wire import sharing as wire_sharing
 from prowess.wiring import open_runtime
+from prowess.wiring.sharing import open_folders
 from prowess.wiring.transfer import open_budgets, open_exporting
 
 _TARGETS = (
@@ -34,7 +40,7 @@ _DONE = {
 
 
 @click.command("export")
-@click.argument("name", shell_complete=complete_skill)
+@click.argument("name", required=False, shell_complete=complete_skill)
 @click.option(
     "--for",
     "target",
@@ -46,17 +52,21 @@ _DONE = {
 @click.option("--to", "folder", metavar="DIR", help="Write it as a folder below DIR.")
 @click.option("--zip", "archive", metavar="FILE", help="Write it as one .skill file.")
 @click.option("--force", is_flag=True, help="Replace a skill of that name that is there already.")
+@click.option(
+    "--sbom",
+    type=click.Choice((CYCLONEDX, SPDX)),
+    help="Print a bill of materials of all locked skills; takes no NAME.",
+)
 @common
 def export_command(
-    name: str,
-    workspace: str | None,
-    agent: str | None,
+    given: Common,
+    name: str | None,
     *,
     target: str,
     folder: str | None,
     archive: str | None,
     force: bool,
-    as_json: bool,
+    sbom: str | None,
 ) -> int:
     """Build the skill NAME as every strict reader takes it, and say what each harness ignores.
 
@@ -64,27 +74,55 @@ def export_command(
     plain text. Hidden files stay behind; what the scanner finds critical, and a secret in any file,
     is refused. Without --to and --zip nothing is written: the report is all you get.
 
+    With --sbom and no NAME, all locked skills are printed as CycloneDX 1.6 or SPDX 2.3.
+
     Example: prowess export deploy --for claude --to ~/.claude/skills
 
     Exit code 0 when the build is fine, 1 when it was refused or something was in the way.
     """
+    if sbom is not None:
+        if name or folder or archive:
+            raise click.UsageError("--sbom takes neither NAME nor a place: it prints all skills")
+        return _print_sbom(given, sbom)
+    if name is None:
+        raise click.UsageError("give the NAME of a skill, or --sbom")
     _check_place(folder, archive, force=force)
     reader = None if target == wire_sharing.EVERYBODY else reader_named(target)
     request = ExportRequest(
-        name=name,
-        reader=reader,
-        folder=folder or "",
-        archive=archive or "",
-        force=force,
-        agent_id=agent,
+        name=name, reader=reader, folder=folder or "", archive=archive or "", force=force
     )
-    with open_runtime(workspace) as runtime:
+    return _export(given, replace(request, agent_id=given.agent))
+
+
+def _export(given: Common, request: ExportRequest) -> int:
+    with open_runtime(given.workspace) as runtime:
         report = open_exporting(runtime).export(request)
-    if as_json:
-        print_json(wire_sharing.export_report(report, reader))
+    if given.as_json:
+        print_json(wire_sharing.export_report(report, request.reader))
     else:
         _print_export(report)
     return 1 if report.refusal else 0
+
+
+def _print_sbom(given: Common, kind: str) -> int:
+    """Print what is locked, as one document."""
+    with open_runtime(given.workspace) as runtime:
+        folders = open_folders(runtime, given.agent)
+        lock = Lock()
+        for folder in folders.values():
+            for name, entry in folder.read_lock().skills.items():
+                lock = lock if name in lock.skills else lock.put(name, entry)
+        stamp = runtime.environ.get("SOURCE_DATE_EPOCH", "")
+    if not folders:
+        raise click.UsageError("there is no prowess.lock: `prowess add SOURCE` makes one")
+    made = datetime.fromtimestamp(int(stamp), UTC) if stamp.isdigit() else datetime.now(UTC)
+    created = made.strftime("%Y-%m-%dT%H:%M:%SZ")
+    print_json(
+        make_cyclonedx(lock, __version__)
+        if kind == CYCLONEDX
+        else make_spdx(lock, __version__, created)
+    )
+    return 0
 
 
 def _check_place(folder: str | None, archive: str | None, *, force: bool) -> None:
@@ -178,13 +216,7 @@ _MOST_STEPS = 10
 )
 @common
 def budget_command(
-    workspace: str | None,
-    agent: str | None,
-    *,
-    harness: str | None,
-    window: int | None,
-    every_skill: bool,
-    as_json: bool,
+    given: Common, *, harness: str | None, window: int | None, every_skill: bool
 ) -> int:
     """Say which descriptions each harness will show its model, cut or drop, and the cheapest fix.
 
@@ -196,9 +228,9 @@ def budget_command(
     Exit code 0 when every description is shown, 1 when some are not.
     """
     reader = None if harness is None else reader_named(harness)
-    with open_runtime(workspace) as runtime:
-        report = open_budgets(runtime).report(agent, reader, window, everywhere=every_skill)
-    if as_json:
+    with open_runtime(given.workspace) as runtime:
+        report = open_budgets(runtime).report(given.agent, reader, window, everywhere=every_skill)
+    if given.as_json:
         print_json(wire_sharing.budget_report(report))
     else:
         _print_budgets(report, detailed=reader is not None)

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 import click
 
-from prowess.cli.options import common
+from prowess.cli.options import Common, common
 from prowess.cli.render import Cell, Column, print_json, print_table, print_text, shortened
 from prowess.cli.terminal import LazyGroup
 from prowess.cli.workshop.proposals import next_steps
 from prowess.errors import ProwessError
+from prowess.experience.draft import NO_TASK
 from prowess.runtime.experience_drafts import Cleaned, RemovedDraft, TrashedDraft
 from prowess.wire import experience as wire_experience
 from prowess.wiring import open_runtime
@@ -36,14 +37,14 @@ def _complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
 
 @click.command("list")
 @common
-def list_command(workspace: str | None, agent: str | None, *, as_json: bool) -> int:
+def list_command(given: Common) -> int:
     """List the drafts of the workspace, newest first.
 
     Example: prowess experience list --json
     """
-    with open_runtime(workspace) as runtime, open_experience(runtime) as service:
-        found = service.list(agent_id=agent or "")
-    if as_json:
+    with open_runtime(given.workspace) as runtime, open_experience(runtime) as service:
+        found = service.list(agent_id=given.agent_id)
+    if given.as_json:
         print_json(wire_experience.drafts(found))
         return 0
     if not found.known:
@@ -58,7 +59,7 @@ def list_command(workspace: str | None, agent: str | None, *, as_json: bool) -> 
         rows = [
             (
                 Cell(one.id),
-                Cell(shortened(one.facts.task, _MOST_CHARS)),
+                Cell(shortened(one.facts.task or NO_TASK, _MOST_CHARS)),
                 Cell(f"{one.facts.confidence}{' (edited)' if one.edited else ''}"),
                 Cell(one.facts.behaviour, "dim"),
             )
@@ -76,15 +77,7 @@ def list_command(workspace: str | None, agent: str | None, *, as_json: bool) -> 
 @click.option("--name", metavar="NAME", help="What the skill shall be called.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written and keep nothing.")
 @common
-def promote_command(
-    draft_id: str,
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-    name: str | None,
-    dry_run: bool,
-) -> int:
+def promote_command(given: Common, draft_id: str, *, name: str | None, dry_run: bool) -> int:
     """Turn the draft ID into a skill of the workspace, which models may then choose.
 
     It is scanned again. The draft goes to the trash; `prowess workshop rollback` takes the skill
@@ -92,9 +85,9 @@ def promote_command(
 
     Example: prowess experience promote 20260101-101500-open-mail --name open-mail
     """
-    with open_runtime(workspace) as runtime, open_experience(runtime) as service:
-        done = service.promote(draft_id, name=name, agent_id=agent or "", dry_run=dry_run)
-    if as_json:
+    with open_runtime(given.workspace) as runtime, open_experience(runtime) as service:
+        done = service.promote(draft_id, name=name, agent_id=given.agent_id, dry_run=dry_run)
+    if given.as_json:
         print_json(wire_experience.promoted(done))
         return 0
     word = "would promote" if done.dry_run else "promoted"
@@ -111,7 +104,7 @@ def promote_command(
 @click.command("clean")
 @click.option("--dry-run", is_flag=True, help="Say what would go and move nothing.")
 @common
-def clean_command(workspace: str | None, agent: str | None, *, as_json: bool, dry_run: bool) -> int:
+def clean_command(given: Common, *, dry_run: bool) -> int:
     """Move drafts that are not needed any more to the trash.
 
     These are copies of other drafts, drafts whose goal has become a skill, and replay scripts
@@ -119,9 +112,9 @@ def clean_command(workspace: str | None, agent: str | None, *, as_json: bool, dr
 
     Example: prowess experience clean --dry-run
     """
-    with open_runtime(workspace) as runtime, open_experience(runtime) as service:
-        done = service.clean(agent_id=agent or "", dry_run=dry_run)
-    if as_json:
+    with open_runtime(given.workspace) as runtime, open_experience(runtime) as service:
+        done = service.clean(agent_id=given.agent_id, dry_run=dry_run)
+    if given.as_json:
         print_json(wire_experience.cleaned(done))
     else:
         _print_cleaned(done)
@@ -145,25 +138,23 @@ def _print_cleaned(done: Cleaned) -> None:
 @click.command("restore")
 @click.argument("trash_id", metavar="[CODE]", required=False)
 @common
-def restore_command(
-    trash_id: str | None, workspace: str | None, agent: str | None, *, as_json: bool
-) -> int:
+def restore_command(given: Common, trash_id: str | None) -> int:
     """Bring back the draft that went to the trash under CODE, over nothing.
 
     Without CODE, list what is in the trash.
 
     Example: prowess experience restore 202601011015-0a1b2c3d4e5f
     """
-    with open_runtime(workspace) as runtime, open_experience(runtime) as service:
+    with open_runtime(given.workspace) as runtime, open_experience(runtime) as service:
         if trash_id is None:
-            trashed = service.trashed(agent_id=agent or "")
-            if as_json:
+            trashed = service.trashed(agent_id=given.agent_id)
+            if given.as_json:
                 print_json(wire_experience.trashed(trashed))
             else:
                 _print_trash(trashed)
             return 0
-        path = service.restore(trash_id, agent_id=agent or "")
-    if as_json:
+        path = service.restore(trash_id, agent_id=given.agent_id)
+    if given.as_json:
         print_json({"path": path})
     else:
         print_text(f"restored: {path}", "green")

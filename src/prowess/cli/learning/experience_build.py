@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import click
 
-from prowess.cli.options import common
+from prowess.cli.options import Common, common
 from prowess.cli.render import ProgressBar, print_error, print_json, print_text, shortened
 from prowess.cli.workshop.proposals import next_steps
 from prowess.errors import PathError
+from prowess.experience.draft import NO_TASK
 from prowess.experience.redaction import remove_secrets
 from prowess.host.harness.transcripts import reasons
 from prowess.host.store.traces import read_trace_file, read_trace_stream, trace_files_below
@@ -72,14 +73,7 @@ class _Heap:
 @click.option("--dry-run", is_flag=True, help="Say what would be written and keep nothing.")
 @common
 def build_command(
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-    paths: Sequence[str],
-    shape: str,
-    again: bool,
-    dry_run: bool,
+    given: Common, *, paths: Sequence[str], shape: str, again: bool, dry_run: bool
 ) -> int:
     """Make a draft of each task in TRACE that went well, and lessons of those done often.
 
@@ -94,13 +88,13 @@ def build_command(
     Example: prowess experience build session.jsonl --dry-run
     """
     heap = _read(paths, None if shape == "auto" else TraceShape(shape))
-    with open_runtime(workspace) as runtime, open_experience(runtime) as service:
+    with open_runtime(given.workspace) as runtime, open_experience(runtime) as service:
         bar = ProgressBar()
         built = service.build(
-            heap.traces, agent_id=agent or "", again=again, dry_run=dry_run, progress=bar
+            heap.traces, agent_id=given.agent_id, again=again, dry_run=dry_run, progress=bar
         )
         bar.clear()
-    if as_json:
+    if given.as_json:
         shown = wire_experience.built(built, heap.traces, heap.skipped, dry_run=dry_run)
         print_json({**shown, "problems": [str(problem) for problem in heap.problems]})
     else:
@@ -178,14 +172,14 @@ def _print(heap: _Heap, built: BuiltExperience, *, dry_run: bool) -> None:
 def _print_passed_over(traces: Sequence[Trace]) -> None:
     for trace in traces[:_MOST_NAMED]:
         why = trace.problem or ("it did not go well" if trace.steps else "it has no steps")
-        print_text(f"  passed over: {shortened(trace.task, _MOST_CHARS)} ({why})", "dim")
+        print_text(f"  passed over: {shortened(trace.task or NO_TASK, _MOST_CHARS)} ({why})", "dim")
     if len(traces) > _MOST_NAMED:
         print_text(f"  passed over: {len(traces) - _MOST_NAMED} more (--json names them)", "dim")
 
 
 def _print_draft(one: DraftOutcome) -> None:
     where = one.path or one.id
-    text = f"{one.status.value}: {where or shortened(one.trace.task, _MOST_CHARS)}"
+    text = f"{one.status.value}: {where or shortened(one.trace.task or NO_TASK, _MOST_CHARS)}"
     print_text(text, _STYLES[one.status])
     if one.script:
         print_text(f"  replay: {one.script}", "dim")

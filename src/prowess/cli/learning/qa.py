@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prowess.cli.options import json_option
 from prowess.cli.render import (
     Cell,
     Column,
@@ -15,6 +16,7 @@ from prowess.cli.render import (
     print_text,
     silence,
 )
+from prowess.cli.terminal import CommandGroup
 from prowess.evaluation.scenarios import Broken, Scenario
 from prowess.host.evaluation import ScenarioFile, read_scenarios
 
@@ -103,10 +105,9 @@ folder_option = click.option(
     type=click.Path(),
     help="Where the scenarios are; by default qa/scenarios of the current folder.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 
 
-@click.group("qa")
+@click.group("qa", cls=CommandGroup)
 def qa_command() -> None:
     """Run scenarios that show that learning works, end to end.
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prowess.cli.options import common
+from prowess.cli.options import Common, common
 from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_table, print_text
 from prowess.errors import PathError
 from prowess.hooks.harness import Harness
@@ -44,7 +44,8 @@ _USUAL = "7d"
 _SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
 
 
-def _given(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+def read_since(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+    """Read an option that says how far back; None where it is not given."""
     return None if value is None else _since(value)
 
 
@@ -69,7 +70,7 @@ def _since(value: str) -> int:
 @click.option(
     "--since",
     metavar="WHEN",
-    callback=_given,
+    callback=read_since,
     help="How far back: 12h, 7d, 2w, a date, or `all`. [default: 7d, with --session: all]",
 )
 @click.option(
@@ -93,10 +94,8 @@ def _since(value: str) -> int:
 @click.option("--dry-run", is_flag=True, help="With --learn: keep nothing.")
 @common
 def sessions_command(
-    workspace: str | None,
-    agent: str | None,
+    given: Common,
     *,
-    as_json: bool,
     since: int | None,
     harness: str | None,
     session: str,
@@ -106,7 +105,7 @@ def sessions_command(
     learn: bool,
     dry_run: bool,
 ) -> int:
-    """Show what skills did in your sessions of Claude Code, Codex and Gemini CLI.
+    """Show what skills did in your sessions with coding agents.
 
     For each skill: for how many prompts it was listed, would have been routed, was used, and was
     corrected. A missed activation is a skill that was listed and that the router is sure of, that
@@ -122,11 +121,11 @@ def sessions_command(
     Example: prowess sessions --since 30d --missed --export triggers.json
     """
     _check(target, force=force, dry_run=dry_run and not learn)
-    with open_runtime(workspace) as runtime:
-        found = _found(runtime, since, harness=harness, workspace=workspace, session=session)
+    with open_runtime(given.workspace) as runtime:
+        found = _found(runtime, since, harness=harness, workspace=given.workspace, session=session)
         exported = _export(found, target) if target is not None else None
-        learned = _learn(runtime, found, agent or "", dry_run=dry_run) if learn else None
-    if as_json:
+        learned = _learn(runtime, found, given.agent_id, dry_run=dry_run) if learn else None
+    if given.as_json:
         print_json(_shown(found, exported, learned, one=bool(session)))
     else:
         _print(found, exported, learned, one=bool(session), only_missed=only_missed, target=target)
@@ -263,7 +262,7 @@ def _print(
         print_learned(learned)
 
 
-_MOST_PROBABLE, _MOST_PROBLEMS, _SHORT_ID = 10, 5, 8
+_MOST_PROBABLE, _MOST_PROBLEMS = 10, 5
 _WIDE = 400
 
 
@@ -344,7 +343,7 @@ def print_missed(found: Sequence[Missed]) -> None:
 
 def _print_one(one: Missed) -> None:
     when = moment(one.turn.at_ms)
-    where = f"{one.session.harness} {one.session.id[:_SHORT_ID]}, prompt {one.turn.number}"
+    where = f"{one.session.harness} {one.session.id}, prompt {one.turn.number}"
     print_text(f"  {label(f'{one.skill}  {where}')}{f', {when}' if when else ''}", "bold")
     print_text(f'    "{shown(one.turn.prompt)}"')
     print_text(f"    {shown('; '.join(one.reasons), _WIDE)}", "dim")

@@ -8,6 +8,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager, suppress
 from importlib import import_module
@@ -16,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prowess.cli.options import common
-from prowess.cli.render import ProgressBar, asks
-from prowess.wiring import Runtime, open_runtime
+from prowess.cli.options import Common, common, index_first
+from prowess.cli.render import asks
+from prowess.wiring import open_runtime
 
 if TYPE_CHECKING:
     from prowess.agents.events import ApprovalAsked
@@ -30,6 +31,7 @@ _HISTORY_FILE = "chat_history"
 _PROMPT, _QUESTION = "you> ", "Run it? [y]es, [n]o, [a]lways this very command: "
 # What a supervisor, or a terminal that closes, sends; and what its number is added to.
 _ENDING, _SIGNAL_BASE = ("SIGTERM", "SIGHUP"), 128
+_MOST_SIGNALS, _MOST_KNOCKS, _KNOCK_S = 64, 100, 0.05
 _CHANGE_QUESTION = "Change it? [y]es, [n]o: "
 _EPILOG = (
     "Examples: prowess chat --model anthropic:claude-sonnet-4-5; prowess chat --once 'Summarise the"
@@ -49,16 +51,7 @@ _EPILOG = (
 @click.option("--new", is_flag=True, help="Begin a new conversation.")
 @click.option("-m", "--once", metavar="MESSAGE", help="One message and its answer, then the end.")
 @common
-def chat_command(
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-    model: str,
-    session: str,
-    new: bool,
-    once: str | None,
-) -> int:
+def chat_command(given: Common, *, model: str, session: str, new: bool, once: str | None) -> int:
     """Talk to an agent that routes to your skills, reads them and asks before it acts.
 
     The model is any that pydantic-ai knows, an OpenAI-compatible endpoint (`skills.model`), or a
@@ -71,29 +64,20 @@ def chat_command(
     from prowess.cli.runs.chat_screen import JsonScreen, TextScreen
     from prowess.wiring.chat import ChatRequest, open_chat
 
-    alone = once is not None or as_json or not asks()
+    alone = once is not None or given.as_json or not asks()
     wanted = ChatRequest(
-        model=model, agent_id=agent, session_id=session, new=new or (alone and not session)
+        model=model, agent_id=given.agent, session_id=session, new=new or (alone and not session)
     )
-    with open_runtime(workspace) as runtime:
+    with open_runtime(given.workspace) as runtime:
         chat = open_chat(runtime, wanted)
-        screen = JsonScreen() if as_json else TextScreen()
-        _prepare(runtime, chat.agent_id)
+        screen = JsonScreen() if given.as_json else TextScreen()
+        index_first(runtime, chat.agent_id)
         with asyncio.Runner() as runner:
             talk = _Talk(chat, screen, runner)
             with talk.open():
                 if once is not None:
                     return talk.one(once)
-                return talk.many(person=asks() and not as_json)
-
-
-def _prepare(runtime: Runtime, agent: str) -> None:
-    """Index first, with a bar: the first message should not wait for it unexplained."""
-    bar = ProgressBar()
-    try:
-        runtime.routing.index(agent, bar)
-    finally:
-        bar.clear()
+                return talk.many(person=asks() and not given.as_json)
 
 
 class _Talk:
@@ -131,7 +115,11 @@ class _Talk:
     def many(self, *, person: bool) -> int:
         """Answer messages until there are no more, from a person or from a program."""
         if person:
-            self._greet()
+            agent = self._chat.agent
+            turns = len(agent.conversation.turns)
+            kept = f" ({turns} turns so far; /new begins anew)" if turns else ""
+            self._screen.note(f"{agent.model_name}, session {agent.conversation.session_id}{kept}")
+            self._screen.note("/help shows the commands, Ctrl-D leaves.")
         ok = True
         with suppress(self._leave), _history(self._chat, person=person):
             for line in _typed(self._screen) if person else _piped():
@@ -139,13 +127,6 @@ class _Talk:
                     ok = self._taken_whatever(line) if person else self.one(line) == 0
         # A person has seen what went wrong; a program has only the code.
         return 0 if ok or person else 1
-
-    def _greet(self) -> None:
-        agent = self._chat.agent
-        turns = len(agent.conversation.turns)
-        kept = f" ({turns} turns so far; /new begins anew)" if turns else ""
-        self._screen.note(f"{agent.model_name}, session {agent.conversation.session_id}{kept}")
-        self._screen.note("/help shows the commands, Ctrl-D leaves.")
 
     def _taken(self, line: str) -> bool:
         """Answer one line, whoever it is for; False where that failed."""
@@ -189,7 +170,7 @@ class _Talk:
             try:
                 _forget_typed()
                 asked = _QUESTION if question.tool == "shell" else _CHANGE_QUESTION
-                question.answer(screens.choice_of(input(asked)))
+                question.answer(screens.choice_of(_read_line(asked)))
             except EOFError:
                 self._screen.note("no")
             except KeyboardInterrupt:
@@ -254,6 +235,46 @@ def _leave(number: int, _frame: object) -> None:
     raise SystemExit(_SIGNAL_BASE + number)
 
 
+def _read_line(prompt: str) -> str:
+    """Return what a person types; a signal ends the wait, whenever it comes.
+
+    One that comes after the prompt was drawn and before the terminal is waited for is noted by the
+    system and wakes nobody: a thread hears of it, and interrupts the wait until that is over.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not (is_main and hasattr(signal, "pthread_kill")):
+        return input(prompt)
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    over = threading.Event()
+    thread = threading.Thread(target=_wake, args=(heard, over, threading.get_ident()), daemon=True)
+    knock = signal.signal(signal.SIGURG, lambda *_: None)
+    before = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    try:
+        thread.start()
+        return input(prompt)
+    finally:
+        over.set()
+        signal.set_wakeup_fd(before)
+        os.close(told)
+        thread.join()
+        os.close(heard)
+        signal.signal(signal.SIGURG, knock)
+
+
+def _wake(heard: int, over: threading.Event, waiting: int) -> None:
+    """Interrupt a thread for each signal that it should know of, until it does."""
+    meant = {signal.SIGINT, *_numbers()}
+    while numbers := os.read(heard, _MOST_SIGNALS):
+        if meant.isdisjoint(numbers):
+            continue
+        for _ in range(_MOST_KNOCKS):
+            if over.wait(_KNOCK_S):
+                break
+            # Of no meaning to anybody, unlike the signal itself: that must not come twice.
+            signal.pthread_kill(waiting, signal.SIGURG)
+
+
 def _forget_typed() -> None:
     """Drop what was typed before the question was there: it cannot be an answer to it."""
     try:
@@ -268,7 +289,7 @@ def _typed(screen: "Screen") -> Iterator[str]:
     """Yield what a person types."""
     while True:
         try:
-            yield input(_PROMPT)
+            yield _read_line(_PROMPT)
         except KeyboardInterrupt:
             screen.note("\nCtrl-D or /exit leaves.")
         except EOFError:

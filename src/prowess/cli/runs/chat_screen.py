@@ -5,6 +5,7 @@ writes to the streams itself, and cleans text whose sequences may be split over 
 that begins with a slash and calls neither a command of the chat nor a skill is no message.
 """
 
+import difflib
 import json
 import os
 import re
@@ -187,8 +188,11 @@ class TextScreen:
             self.note("\n".join(f"  | {line}" for line in text.split("\n")))
 
     def _answered(self, event: happened.ToolAnswered) -> None:
-        if not event.ok:
-            self.note(f"  ! {_cut(event.text)}", "warning")
+        # On a terminal what a command prints was seen while it ran.
+        if event.reply and event.ok and not (self._terminal and event.name == "shell"):
+            self._write(clean(event.text))
+        elif not event.ok:
+            self.note(f"  ! {event.text if event.reply else _cut(event.text)}", "warning")
         elif event.name != "shell":
             self.note(f"  = {len(event.text)} characters")
         else:
@@ -373,11 +377,14 @@ class ChatCommands:
         runtime, agent_id = self._chat.runtime, self._chat.agent_id
         with runtime.run(agent_id, process_wide=False) as run:
             commands = build_commands(run.skills)
-        if find_command(line, commands) is not None:
+            # Of what the scanner blocks, too: whoever calls it is told why it is not used.
+            held = build_commands(run.snapshot.held)
+        if find_command(line, (*commands, *held)) is not None:
             return True
-        near = near_commands(line, commands)
-        hint = f"Did you mean {', '.join('/' + name for name in near)}?" if near else "Try /help."
         word = one_line(line.split(maxsplit=1)[0])
+        own = difflib.get_close_matches(word[1:].lower(), (*self._answers, *_LEAVE), cutoff=0.7)
+        near = dict.fromkeys((*own, *near_commands(line, commands)))
+        hint = f"Did you mean {', '.join('/' + name for name in near)}?" if near else "Try /help."
         self._screen.note(f"! There is no command {word}. {hint}", "warning")
         return False
 

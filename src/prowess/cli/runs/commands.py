@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from prowess.cli.options import common, message_of
+from prowess.cli.options import Common, common, message_of
 from prowess.cli.render import Cell, Column, print_error, print_json, print_table, print_text
 from prowess.runtime.service import StatusReport
 from prowess.skills.commands import RESERVED, SkillCommand, build_commands
@@ -20,6 +20,7 @@ from prowess.skills.invocation import (
     near_commands,
     references,
 )
+from prowess.skills.text import cut_listed
 from prowess.wire import runs as wire_runs
 from prowess.wire import skills as wire
 from prowess.wiring import open_runtime
@@ -30,14 +31,14 @@ _MOST_SHOWN = 80
 
 @click.command("commands", epilog="Example: prowess commands --agent main")
 @common
-def commands_command(workspace: str | None, agent: str | None, *, as_json: bool) -> int:
+def commands_command(given: Common) -> int:
     """List the slash commands that skills give.
 
     Every ready skill that a person may call has one, also where it is hidden from the model.
     """
-    report = open_runtime(workspace).skills.status(agent)
+    report = open_runtime(given.workspace).skills.status(given.agent)
     commands = _commands_of(report)
-    if as_json:
+    if given.as_json:
         print_json(wire_runs.slash_commands(report.agent_id, commands))
         return 0
     if not commands:
@@ -47,8 +48,9 @@ def commands_command(workspace: str | None, agent: str | None, *, as_json: bool)
         (
             Column("Command"),
             Column("Arguments"),
-            Column("What it does", flexible=True),
             Column("Skill"),
+            # Last: in a pipe it is whole, and as long as its author made it.
+            Column("What it does", flexible=True),
         ),
         [_row(command) for command in commands],
     )
@@ -68,8 +70,8 @@ def _row(command: SkillCommand) -> tuple[Cell, ...]:
     return (
         Cell(f"/{command.name}", "bold"),
         Cell(command.argument_hint),
-        Cell(f"{way}{command.description}"),
         Cell(command.skill_name, "dim"),
+        Cell(cut_listed(f"{way}{command.description}")),
     )
 
 
@@ -86,23 +88,15 @@ def _row(command: SkillCommand) -> tuple[Cell, ...]:
 )
 @click.option("--session", metavar="ID", default="", help="The session, for skills that name it.")
 @common
-def invoke_command(
-    text: tuple[str, ...],
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-    tools: str | None,
-    session: str,
-) -> int:
+def invoke_command(given: Common, text: tuple[str, ...], *, tools: str | None, session: str) -> int:
     """Show what TEXT asks for, without doing it: a slash command, or skills named by $name.
 
     Put TEXT in quotes, or give `-` to read it from standard input. Exit code 1 when it calls no
     skill or one that cannot be called.
     """
     asked = message_of(text)
-    runtime = open_runtime(workspace)
-    report = runtime.skills.status(agent)
+    runtime = open_runtime(given.workspace)
+    report = runtime.skills.status(given.agent)
     commands = _commands_of(report)
     place = InvocationPlace(
         session_id=session,
@@ -115,12 +109,12 @@ def invoke_command(
 
         # Whoever hands the answer to a model relies on it.
         open_texts(runtime).check(result.command.skill)
-        return _show_invoked(result, as_json=as_json)
+        return _show_invoked(result, as_json=given.as_json)
     allowed = {command.skill_name for command in commands}
     named = references(asked, (row.skill for row in report.skills), allowed)
     if named.names or named.problems:
-        return _show_references(named, as_json=as_json)
-    return _show_nothing(asked, report, commands, as_json=as_json)
+        return _show_references(named, as_json=given.as_json)
+    return _show_nothing(asked, report, commands, as_json=given.as_json)
 
 
 def _show_invoked(result: Invoked, *, as_json: bool) -> int:

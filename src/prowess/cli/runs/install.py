@@ -8,13 +8,15 @@ import os
 import shlex
 import sys
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Self
 
 import click
 
-from prowess.cli.options import common, complete_skill
+from prowess.cli.options import Common, common, complete_skill
 from prowess.cli.render import (
     Cell,
     Column,
@@ -34,8 +36,8 @@ from prowess.runtime.install import (
     PreparedInstall,
     Watch,
 )
-from prowess.runtime.sync import SyncReport, SyncRequest
-from prowess.runtime.sync_plan import SyncAction, SyncStep
+from prowess.runtime.sharing.sync import SyncReport, SyncRequest
+from prowess.runtime.sharing.sync_plan import SyncAction, SyncStep
 from prowess.skills.eligibility import missing_text
 from prowess.skills.text import clean, one_line
 from prowess.wire import runs as wire_runs
@@ -43,7 +45,7 @@ from prowess.wiring import Runtime, open_runtime
 from prowess.wiring.transfer import open_installing, open_syncing
 
 _MIB = 1 << 20
-_BAR, _EVERY_S, _MOST_LINE = 30, 0.1, 4000
+_BAR, _EVERY_S, _MOST_LINE, _REMEMBERED = 30, 0.1, 4000, 50
 
 
 class Live:
@@ -55,6 +57,8 @@ class Live:
         self._pending = {"stdout": "", "stderr": ""}
         self._started = self._drawn_at = time.monotonic()
         self._drawn = False
+        # What was shown last, so that an error need not say it again.
+        self._said = deque[str](maxlen=_REMEMBERED)
 
     @property
     def elapsed(self) -> str:
@@ -80,6 +84,12 @@ class Live:
         self._pending[stream] = rest
         for line in lines:
             self._show(line)
+
+    def leave_out_shown(self, message: str) -> str:
+        """Return `message` without the lines of the program that stand above it already."""
+        start, colon, quoted = message.partition(": ")
+        shown = any(quoted.endswith(line) for line in self._said)
+        return f"{start}{colon}its own words are above." if shown else message
 
     def progress(self, done: int, total: int | None) -> None:
         """Draw how much has arrived."""
@@ -109,7 +119,8 @@ class Live:
 
     def _show(self, line: str) -> None:
         text = clean(line).rstrip()
-        if text:
+        if text and self._stream is not None:
+            self._said.append(one_line(text))
             self._write(text, "2")
 
     def _write(self, text: str, code: str) -> None:
@@ -128,6 +139,7 @@ class Live:
 
 
 _FAILED = 1
+_NO_SKILL = "skill-not-found"
 
 
 def _given(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
@@ -153,11 +165,9 @@ def _given(_ctx: click.Context, _param: click.Parameter, value: str | None) -> s
 @click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where nobody can be asked.")
 @common
 def install_command(
+    given: Common,
     skill: str,
-    workspace: str | None,
-    agent: str | None,
     *,
-    as_json: bool,
     option_id: str | None,
     listing: bool,
     dry_run: bool,
@@ -171,25 +181,25 @@ def install_command(
 
     Example: prowess install video-frames --dry-run
     """
-    if not (yes or listing or dry_run or asks()):
-        raise click.UsageError("Give --yes: there is no terminal to ask on")
     milliseconds = None if timeout is None else timeout * 1000
     request = InstallRequest(
-        skill=skill, option_id=option_id or "", timeout_ms=milliseconds, agent_id=agent
+        skill=skill, option_id=option_id or "", timeout_ms=milliseconds, agent_id=given.agent
     )
-    with open_runtime(workspace) as runtime:
+    with open_runtime(given.workspace) as runtime:
         service = open_installing(runtime)
         if listing:
-            return _list(service, request, as_json=as_json)
+            return _list(service, request, as_json=given.as_json)
         prepared = service.prepare(request)
         if isinstance(prepared, InstallReport):
-            return _answered(prepared, as_json=as_json)
+            return _answered(prepared, as_json=given.as_json)
         if dry_run:
-            return _preview(prepared, as_json=as_json)
-        result = _install(service, prepared, yes=yes, as_json=as_json)
-        if result.ok and not as_json:
+            return _preview(prepared, as_json=given.as_json)
+        if not (yes or asks()):
+            raise click.UsageError("Give --yes: there is no terminal to ask on")
+        result = _install(service, prepared, yes=yes, as_json=given.as_json)
+        if result.ok and not given.as_json:
             with _whoever_reads():
-                _say_where_it_stands(runtime, prepared.skill.name, agent)
+                _say_where_it_stands(runtime, prepared.skill.name, given.agent)
         return 0 if result.ok else _FAILED
 
 
@@ -201,12 +211,14 @@ def _install(
     live = Live(quiet=as_json and yes)
     live.tell(_shown(prepared))
     live.warn(prepared.warnings)
-    if not yes and not click.confirm(_question(prepared), err=True):
+    if not yes and not click.confirm(one_line(_question(prepared)), err=True):
         declined = InstallReport(ok=False, message="Nothing was installed.", skip_reason="declined")
         _answered(declined, as_json=as_json)
         return declined
     with live:
         result = service.carry_out(prepared, Watch(output=live.output, progress=live.progress))
+    if not (result.ok or as_json):
+        result = replace(result, message=live.leave_out_shown(result.message))
     with _whoever_reads():
         _answered(result, as_json=as_json, told=len(prepared.warnings), after=live.elapsed)
     return result
@@ -273,7 +285,10 @@ def _answered(result: InstallReport, *, as_json: bool, told: int = 0, after: str
         for warning in result.warnings[told:]:
             print_text(f"note: {warning}", "yellow")
     else:
-        print_error(result.message)
+        # People who come from a registry mean the skill itself.
+        is_unknown = result.skip_reason == _NO_SKILL
+        more = " To add a skill, run `prowess add SOURCE`." if is_unknown else ""
+        print_error(f"{result.message}{more}")
     return 0 if result.ok else _FAILED
 
 
@@ -327,40 +342,53 @@ _COUNTED = (
 
 
 @click.command("sync")
-@click.argument("target", type=click.Path())
+@click.argument("target", type=click.Path(), required=False)
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option(
     "--force",
     is_flag=True,
     help="Replace copies that were changed since; the changed ones are kept in .prowess-kept.",
 )
+@click.option("--frozen", is_flag=True, help="Bring skills back to prowess.lock; takes no TARGET.")
+@click.option("--check", is_flag=True, help="With --frozen: change nothing, say what differs.")
+@click.option("--prune", is_flag=True, help="With --frozen: what was added and left the lock goes.")
+@click.option("--adopt", is_flag=True, help="With --frozen: take what is in no lock into it.")
 @common
 def sync_command(
-    target: str,
-    workspace: str | None,
-    agent: str | None,
+    given: Common,
+    target: str | None,
     *,
     dry_run: bool,
     force: bool,
-    as_json: bool,
+    frozen: bool,
+    **frozen_options: bool,
 ) -> int:
     """Copy the agent's usable skills into TARGET/skills, for a sandbox to read.
 
     Each skill is a folder named after its own folder. Links, .git and node_modules stay behind, and
     what the scanner finds critical is refused. Only what sync wrote is ever replaced or removed.
 
+    With --frozen and no TARGET, skills that were added are brought back to what prowess.lock says,
+    from what is kept on this machine or else from their sources; the lock stays as it is.
+
     Example: prowess sync ./sandbox --dry-run
 
     Exit code 0 when the copy is complete, 1 when something was in the way or was refused.
     """
-    bar = ProgressBar()
-    request = SyncRequest(target=target, agent_id=agent, dry_run=dry_run, force=force)
-    with open_runtime(workspace) as runtime:
-        try:
-            report = open_syncing(runtime, waiting=_waiting).sync(request, bar)
-        finally:
-            bar.clear()
-    if as_json:
+    if frozen:
+        from prowess.cli.sharing.update import bring_back
+        from prowess.runtime.sharing.update import FrozenRequest
+
+        if target is not None:
+            raise click.UsageError("--frozen takes no TARGET: it works where the lock is")
+        frozen_options["check"] |= dry_run
+        return bring_back(given, FrozenRequest(force=force, **frozen_options))
+    if target is None or any(frozen_options.values()):
+        raise click.UsageError("give a TARGET, or --frozen for the skills of prowess.lock")
+    request = SyncRequest(target=target, agent_id=given.agent, dry_run=dry_run, force=force)
+    with open_runtime(given.workspace) as runtime, ProgressBar() as bar:
+        report = open_syncing(runtime, waiting=_waiting).sync(request, bar)
+    if given.as_json:
         print_json(wire_runs.sync_report(report))
     else:
         _print_report(report)

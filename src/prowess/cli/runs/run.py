@@ -3,7 +3,6 @@
 With `run`, standard output belongs to that program alone, and so does the exit code.
 """
 
-import asyncio
 import shlex
 import sys
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prowess.cli.options import common
+from prowess.cli.options import Common, common
 from prowess.cli.render import print_error, print_json, print_raw, print_text
 from prowess.errors import ProwessError
 from prowess.host.processes.facts import find_program
@@ -25,7 +24,7 @@ from prowess.skills.text import clean, one_line
 from prowess.wire import runs as wire_runs
 from prowess.wire import skills as wire
 from prowess.wire.skills import error as wire_error
-from prowess.wiring import Runtime, open_runtime
+from prowess.wiring import Runtime, open_runtime, run_until_signal
 
 if TYPE_CHECKING:
     from prowess.runtime.run import Run
@@ -37,20 +36,35 @@ if TYPE_CHECKING:
     metavar="NAMES",
     help="The agent's tools, separated by commas; without one that reads files there is no block.",
 )
+@click.option(
+    "--workshop", is_flag=True, help="Also print what it is told about the tool skill_workshop."
+)
 @common
-def prompt_command(
-    workspace: str | None, agent: str | None, *, as_json: bool, tools: str | None
-) -> int:
+def prompt_command(given: Common, *, tools: str | None, workshop: bool) -> int:
     """Print the block that tells the agent about its skills, and nothing else."""
     names = None if tools is None else [name for name in tools.split(",") if name.strip()]
-    block = open_runtime(workspace).skills.prompt(agent, tools=names)
-    if as_json:
-        print_json(wire.prompt(block))
-    elif block.text:
+    runtime = open_runtime(given.workspace)
+    block = runtime.skills.prompt(given.agent, tools=names)
+    told = _workshop_guidance(runtime) if workshop else None
+    if given.as_json:
+        print_json(wire.prompt(block) | ({} if told is None else {"workshop": told}))
+        return 0
+    if block.text:
         print_raw(block.text)
     else:
         print_error(f"no prompt block: {block.omitted_because}.")
+    if told:
+        print_raw(told)
+    elif told is not None:
+        print_error("the workshop is off: `prowess workshop enable` switches it on.")
     return 0
+
+
+def _workshop_guidance(runtime: Runtime) -> str:
+    # Late: hardly anybody asks for it here.
+    from prowess.runtime.workshop.tool import guide_agent
+
+    return guide_agent(runtime.skills.settings.workshop)
 
 
 @click.command("snapshot")
@@ -59,25 +73,23 @@ def prompt_command(
 )
 @click.option("--watch", is_flag=True, help="Stay, and print a line for each new version.")
 @common
-def snapshot_command(
-    workspace: str | None, agent: str | None, *, as_json: bool, session: str | None, watch: bool
-) -> int:
+def snapshot_command(given: Common, *, session: str | None, watch: bool) -> int:
     """Print what the agent may use, versioned and hashed."""
     if watch and session is not None:
         raise click.UsageError("--watch and --session do not go together")
     if session is not None and not one_line(session):
         raise click.UsageError("--session needs an id")
-    runtime = open_runtime(workspace)
+    runtime = open_runtime(given.workspace)
     if watch:
-        return asyncio.run(_watch(runtime, agent, as_json=as_json))
+        return run_until_signal(_watch(runtime, given.agent, as_json=given.as_json))
     if session is not None:
-        _show_session(runtime, session, agent, as_json=as_json)
+        _show_session(runtime, session, given.agent, as_json=given.as_json)
         return 0
-    snapshot = runtime.skills.snapshot(agent)
-    if as_json:
+    snapshot = runtime.skills.snapshot(given.agent)
+    if given.as_json:
         print_json(wire.snapshot(snapshot))
         return 0
-    _print_version(runtime, agent)
+    _print_version(runtime, given.agent)
     for skill in snapshot.skills:
         print_text(f"  {skill.name}")
     return 0
@@ -139,13 +151,7 @@ _FAILED = 1
 @click.option("--dry-run", is_flag=True, help="Start nothing; show what would be set.")
 @common
 def run_command(
-    command: tuple[str, ...],
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-    session: str | None,
-    dry_run: bool,
+    given: Common, command: tuple[str, ...], *, session: str | None, dry_run: bool
 ) -> int:
     """Run COMMAND with the environment and the skills prompt of a run.
 
@@ -155,18 +161,18 @@ def run_command(
     the current folder and on this terminal; its exit code is passed on, 128 and the number where a
     signal ended it, 127 where it is not found and 126 where it cannot be run.
     """
-    _check(command, session, as_json=as_json, dry_run=dry_run)
+    _check(command, session, as_json=given.as_json, dry_run=dry_run)
     try:
-        with open_runtime(workspace) as runtime:
-            context = runtime.run(agent=agent, session=session, process_wide=False)
+        with open_runtime(given.workspace) as runtime:
+            context = runtime.run(agent=given.agent, session=session, process_wide=False)
             if dry_run:
-                _show(context.preview(), command, as_json=as_json)
+                _show(context.preview(), command, as_json=given.as_json)
                 return 0
             with context as run:
                 return _run(run, command)
     except ProwessError as error:
         # Here, for the word --json may be one of COMMAND's.
-        return _refused(error, as_json=as_json)
+        return _refused(error, as_json=given.as_json)
 
 
 def _check(command: Sequence[str], session: str | None, *, as_json: bool, dry_run: bool) -> None:

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import click
 
-from prowess.cli.options import common
+from prowess.cli.options import Common, common, json_option
 from prowess.cli.render import (
     Cell,
     Column,
@@ -28,12 +28,12 @@ from prowess.cli.render import (
 )
 from prowess.cli.scan.bench import Bounds, bound, run_bench
 from prowess.cli.scan.report import ERROR, FINDING, Printer, profile_option, target_places, to_sarif
-from prowess.errors import AcceptanceError, ModelError, ProwessError
+from prowess.cli.terminal import find_near
+from prowess.errors import AcceptanceError, ModelError, PathError, ProwessError, explain_failure
 from prowess.host.sources.skill_files import ScanPlace, read_targets
 from prowess.runtime.scan import Scanned, ScanReviewer, worst
 from prowess.safety.model import Example, Profile, Rule, ScanVerdict
-from prowess.safety.rules.levels import SCANNER
-from prowess.safety.rules.table import read_examples, read_rules
+from prowess.safety.rules.table import read_examples, read_rules, read_version
 from prowess.skills.text import one_line
 from prowess.wire import safety as wire_safety
 from prowess.wire.safety import levels, visible
@@ -49,15 +49,7 @@ from prowess.wiring import Runtime, open_runtime
 @profile_option
 @common
 def accept_command(
-    path: str,
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-    rule: str,
-    evidence: str,
-    reason: str,
-    profile: str | None,
+    given: Common, path: str, *, rule: str, evidence: str, reason: str, profile: str | None
 ) -> int:
     """Accept one finding of RULE in the skill at PATH, as the operator.
 
@@ -66,30 +58,29 @@ def accept_command(
     """
 
     def accept(runtime: Runtime) -> int:
-        scanned = _only(runtime, path, agent, None if profile is None else Profile(profile))
-        given = runtime.scanning.accept(scanned, rule, reason, evidence)
+        scanned = _only(runtime, path, given.agent, None if profile is None else Profile(profile))
+        accepted = runtime.scanning.accept(scanned, rule, reason, evidence)
         now = runtime.scanning.scan_target(scanned.target, scanned.profile).report.verdict
-        if as_json:
-            shown = [wire_safety.acceptance(one) for one in given]
+        if given.as_json:
+            shown = [wire_safety.acceptance(one) for one in accepted]
             print_json({"accepted": shown, "verdict": now.value})
         else:
-            for one in given:
+            for one in accepted:
                 print_text(f"accepted {one.rule_id} in {one.skill} (evidence {one.evidence_hash})")
             print_text(f"the verdict is now {now.value}; any change of the skill makes it void.")
         return 0
 
-    return _answered(workspace, accept, as_json=as_json)
+    return _answered(given.workspace, accept, as_json=given.as_json)
 
 
 @click.command("accepted")
 @common
-def accepted_command(workspace: str | None, agent: str | None, *, as_json: bool) -> int:
+def accepted_command(given: Common) -> int:
     """List what the operator accepted."""
-    del agent
 
     def show(runtime: Runtime) -> int:
         found = runtime.scanning.accepted()
-        if as_json:
+        if given.as_json:
             print_json({"accepted": [wire_safety.acceptance(one) for one in found]})
         elif not found:
             print_text("Nothing is accepted.")
@@ -103,7 +94,7 @@ def accepted_command(workspace: str | None, agent: str | None, *, as_json: bool)
                         Cell(one.rule_id),
                         Cell(one.evidence_hash),
                         Cell(one.accepted_at),
-                        Cell("for this scanner" if one.scanner == SCANNER else "void"),
+                        Cell("for this scanner" if one.scanner == read_version() else "void"),
                         Cell(one.reason),
                     )
                     for one in found
@@ -111,7 +102,7 @@ def accepted_command(workspace: str | None, agent: str | None, *, as_json: bool)
             )
         return 0
 
-    return _answered(workspace, show, as_json=as_json)
+    return _answered(given.workspace, show, as_json=given.as_json)
 
 
 @click.command("revoke")
@@ -119,28 +110,19 @@ def accepted_command(workspace: str | None, agent: str | None, *, as_json: bool)
 @click.option("--rule", default="", metavar="RULE", help="Only what was accepted of this rule.")
 @click.option("--evidence", default="", metavar="HASH", help="Only this finding.")
 @common
-def revoke_command(
-    skill: str,
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-    rule: str,
-    evidence: str,
-) -> int:
+def revoke_command(given: Common, skill: str, *, rule: str, evidence: str) -> int:
     """Take back what was accepted of SKILL, by the name that `accepted` shows."""
-    del agent
 
     def revoke(runtime: Runtime) -> int:
         taken = runtime.scanning.revoke(skill, rule, evidence)
-        if as_json:
+        if given.as_json:
             print_json({"revoked": [wire_safety.acceptance(one) for one in taken]})
         else:
             for one in taken:
                 print_text(f"revoked {one.rule_id} in {one.skill} (evidence {one.evidence_hash})")
         return 0
 
-    return _answered(workspace, revoke, as_json=as_json)
+    return _answered(given.workspace, revoke, as_json=given.as_json)
 
 
 def _only(runtime: Runtime, path: str, agent: str | None, profile: Profile | None) -> Scanned:
@@ -175,7 +157,7 @@ def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 
 @click.command("explain")
 @click.argument("rule", required=False, shell_complete=_complete)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+@json_option
 def explain_command(rule: str | None, *, as_json: bool) -> int:
     """Say what RULE looks for, why, and what to do; without RULE list them all."""
     if rule is None:
@@ -367,11 +349,9 @@ class ScanGroup(click.Group):
 )  # fmt: skip
 @common
 def paths_command(
+    given: Common,
     paths: tuple[str, ...],
-    workspace: str | None,
-    agent: str | None,
     *,
-    as_json: bool,
     profile: str | None,
     style: str,
     fail_on: str,
@@ -382,35 +362,45 @@ def paths_command(
     least: Bounds,
     most: Bounds,
 ) -> int:
-    """Look for what could harm you in the skills at PATHS, or in every skill that Prowess finds.
+    """Look for what could harm you in the skills at PATHS, or in everything that may be a skill.
 
-    A PATH is a skill's folder, a folder of skills, one file, an archive, or the name of a skill. A
-    first word that is a command below runs that command: write ./explain for a folder of that name.
-    Nothing that ships inside a skill switches a rule off. A clean scan is no proof.
+    A PATH is a skill's folder, a folder of skills, one file, an archive, or the name of a skill.
+    Without one, what cannot be loaded is scanned, too. A first word that is a command below runs
+    that: write ./explain for a folder of that name. A clean scan is no proof.
 
     Exit code 0 when clean or only warned of, 1 when something is to be quarantined (with --fail-on
     warn also for warnings), 2 when a scan failed or nothing could be read: that is never clean.
     """
     _refuse(bench and (not paths or style == "sarif"), "--bench wants files, as text or JSON")
     _refuse(not bench and (baseline or least or most), "this belongs to --bench")
-    style = "json" if as_json and style == "text" else style
+    style = "json" if given.as_json and style == "text" else style
     chosen = None if profile is None else Profile(profile)
     try:
-        with open_runtime(workspace) as runtime:
+        with open_runtime(given.workspace) as runtime:
             if bench:
                 wanted = run_bench(runtime, paths, chosen or Profile.PACKAGE, baseline=baseline)
                 return wanted.report(least, most, as_json=style == "json", verbose=verbose)
-            places = target_places(runtime, paths, agent)
+            places = target_places(runtime, paths, given.agent)
             printer = Printer(active=style == "text", verbose=verbose)
             found = _scan(runtime, places, chosen, printer, review_of(runtime, asked=review))
     except ProwessError as error:
-        return _refused(error, as_json=style != "text")
+        return _refused(_name_near(error, paths), as_json=style != "text")
     return _answered_command(found, style, fail_on)
 
 
 scan_command = ScanGroup(paths_command)
 for _command in (explain_command, accept_command, accepted_command, revoke_command):
     scan_command.add_command(_command)
+
+
+def _name_near(error: ProwessError, paths: Sequence[str]) -> ProwessError:
+    """Return `error`, with the command that the first word may have been meant for."""
+    word = error.path if isinstance(error, PathError) else ""
+    near = find_near(word, list(scan_command.commands)) if word and word == paths[0] else []
+    if not near or not isinstance(error, PathError) or "/" in word:
+        return error
+    meant = " or ".join(f"`prowess scan {name}`" for name in near)
+    return PathError(word, f"{error.problem.rstrip('?.')}; or did you mean {meant}?")
 
 
 def _refuse(is_wrong: object, problem: str) -> None:
@@ -461,7 +451,7 @@ def _answered_command(found: Sequence[Scanned], style: str, fail_on: str) -> int
     except OSError as error:
         # A verdict that nobody could read must not look like one that somebody read.
         silence()
-        print_error(f"the output cannot be written: {error.strerror}.")
+        print_error(f"the output cannot be written: {explain_failure(error)}.")
         return ERROR
     verdict = worst(scanned.report for scanned in found)
     if verdict is ScanVerdict.ERROR:

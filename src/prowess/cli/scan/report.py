@@ -18,7 +18,13 @@ import click
 from prowess.cli.render import print_text
 from prowess.cli.sarif import log, uri
 from prowess.errors import PathError, SkillNotFoundError
-from prowess.host.sources.skill_files import ScanPlace, find_places, is_there, locate_skill
+from prowess.host.sources.skill_files import (
+    ScanPlace,
+    find_candidates,
+    find_places,
+    is_there,
+    locate_skill,
+)
 from prowess.runtime.scan import Scanned
 from prowess.safety.model import Finding, Handling, Level, Profile, Rule, ScanVerdict
 from prowess.safety.rules.table import read_rules
@@ -55,6 +61,8 @@ class Printer:
         head = f"{report.verdict.value.upper():10} {visible(target.name)}"
         where = f"({visible(target.path)}, {scanned.profile.value}, {took})"
         print_text(f"{head}  {where}", _VERDICTS[report.verdict])
+        if target.not_loaded:
+            print_text(f"  not loaded: {visible(target.not_loaded)}", "yellow")
         lines = _Lines(target.files)
         for level in Level:
             found = [finding for finding in report.findings if finding.level is level]
@@ -264,19 +272,22 @@ profile_option = click.option(
 def target_places(
     runtime: Runtime, words: Sequence[str], agent: str | None
 ) -> tuple[ScanPlace, ...]:
-    """Return what to scan: paths, names of skills, or every skill that there is.
+    """Return what to scan: paths, names of skills, or everything that may be a skill.
 
     Raises:
         PathError: a word is neither.
     """
     if not words:
-        state = runtime.skills.workspace(agent).state(runtime.skills.settings)
-        found = [locate_skill(skill) for skill in state.scan.skills]
+        found = _list_candidates(runtime, agent)
         if not found:
             folder = runtime.skills.workspace(agent).folder
             raise PathError(folder, "holds no skill: give a PATH.")
-        return tuple(dict.fromkeys(found))
+        return found
     return tuple(dict.fromkeys(one for word in words for one in _meant(runtime, word, agent)))
+
+
+def _list_candidates(runtime: Runtime, agent: str | None) -> tuple[ScanPlace, ...]:
+    return find_candidates(runtime.skills.workspace(agent).scan(runtime.skills.settings))
 
 
 def _meant(runtime: Runtime, word: str, agent: str | None) -> Sequence[ScanPlace]:
@@ -285,6 +296,9 @@ def _meant(runtime: Runtime, word: str, agent: str | None) -> Sequence[ScanPlace
     try:
         return (locate_skill(runtime.skills.find(word, agent).skill),)
     except SkillNotFoundError as error:
+        named = [one for one in _list_candidates(runtime, agent) if Path(one.path).name == word]
+        if named:
+            return named
         hint = f"did you mean {', '.join(error.candidates)}?" if error.candidates else ""
         problem = "is neither a path nor the name of a skill"
         raise PathError(word, f"{problem}: {hint or 'run `prowess list` to see all.'}") from error

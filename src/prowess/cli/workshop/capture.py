@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import click
 
-from prowess.cli.options import common
+from prowess.cli.options import Common, common
 from prowess.cli.render import print_json, print_text
 from prowess.cli.workshop.proposals import Collected, listening, next_steps, say
 from prowess.errors import PathError
@@ -77,15 +77,7 @@ class CaptureOutcome:
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be proposed and keep nothing.")
 @common
-def capture_command(
-    path: str,
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-    shape: str,
-    dry_run: bool,
-) -> int:
+def capture_command(given: Common, path: str, *, shape: str, dry_run: bool) -> int:
     """Look for corrections in a TRANSCRIPT, a file of JSON or JSON lines (`-` reads it).
 
     Chats of OpenAI, Anthropic and Gemini, logs of coding agents, and plain lines of role and
@@ -101,9 +93,9 @@ def capture_command(
     if not said.messages:
         problem = f"holds no messages ({reasons(said.skipped)}): is it a transcript?"
         raise PathError(path, problem)
-    with open_runtime(workspace) as runtime:
-        (outcome,) = capture_all(runtime, [said], agent or "", dry_run=dry_run)
-    if as_json:
+    with open_runtime(given.workspace) as runtime:
+        (outcome,) = capture_all(runtime, [said], given.agent_id, dry_run=dry_run)
+    if given.as_json:
         print_json(_shown(said, outcome, dry_run=dry_run))
     else:
         _print(said, outcome, dry_run=dry_run)

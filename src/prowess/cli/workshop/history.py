@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prowess.cli.options import common
+from prowess.cli.options import Common, common
 from prowess.cli.render import Cell, Column, print_json, print_table, print_text
 from prowess.cli.workshop.proposals import (
     FAILED,
@@ -40,23 +40,21 @@ _STYLES = {
     "--after", type=click.IntRange(0), default=0, metavar="NUMBER", help="Only what came later."
 )
 @common
-def history_command(
-    word: str | None, workspace: str | None, agent: str | None, *, as_json: bool, after: int
-) -> int:
+def history_command(given: Common, word: str | None, *, after: int) -> int:
     """Say what happened, oldest first: at all, to the proposal ID or to SKILL.
 
     For a skill it also lists what was applied; the first of that is what `rollback` takes back.
 
     Example: prowess workshop history release-notes
     """
-    with open_runtime(workspace) as runtime:
+    with open_runtime(given.workspace) as runtime:
         service = runtime.workshop
-        about = _about(service, word or "", agent or "")
-        events = list(_events(service, about, after, agent or ""))
-        versions = _page(service, about, after, agent or "").versions
+        about = _about(service, word or "", given.agent_id)
+        events = list(_events(service, about, after, given.agent_id))
+        versions = _page(service, about, after, given.agent_id).versions
     if word and not events and not after:
         raise ProposalNotFoundError(f"nothing happened to {word}: see `prowess workshop history`")
-    if as_json:
+    if given.as_json:
         shown = [wire_workshop.proposal_event(event) for event in events]
         cursor = events[-1].sequence if events else after
         print_json({"events": shown, "cursor": cursor, "versions": [one.id for one in versions]})
@@ -121,33 +119,25 @@ def _print_events(events: list[ProposalEvent]) -> None:
 @yes_option
 @revision_option
 @common
-def rollback_command(
-    word: str,
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-    yes: bool,
-    revision: str,
-) -> int:
+def rollback_command(given: Common, word: str, *, yes: bool, revision: str) -> int:
     """Bring back what the last applied proposal of a SKILL replaced; it is pending again.
 
     A skill that was changed by hand since is left alone.
 
     Example: prowess workshop rollback release-notes --yes
     """
-    need_answer(yes=yes, as_json=as_json)
-    with open_runtime(workspace) as runtime:
+    need_answer(yes=yes, as_json=given.as_json)
+    with open_runtime(given.workspace) as runtime:
         service = runtime.workshop
-        found = _applied(service, word, agent or "")
+        found = _applied(service, word, given.agent_id)
         question = f"Take back {found.title!r} ({found.id}) from {found.skill}?"
         service.require_enabled()
         if not confirm(question, yes=yes):
             print_text("Nothing was written.")
             return FAILED
         seen = revision or found.revision
-        done = service.rollback(found.id, revision=seen, agent_id=agent or "")
-    if as_json:
+        done = service.rollback(found.id, revision=seen, agent_id=given.agent_id)
+    if given.as_json:
         print_json({"status": "rolled_back", "proposal": wire_workshop.proposal(done)})
     else:
         print_text(f"rolled back {done.skill}  [{done.id}]", "yellow")

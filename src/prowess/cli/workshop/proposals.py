@@ -11,6 +11,7 @@ import click
 
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.errors import ProposalInputError, ProposalNotFoundError, ProwessError
+from prowess.skills.text import one_line
 from prowess.wire import workshop as wire_workshop
 from prowess.wiring import open_runtime
 from prowess.workshop.proposal import Proposal, State
@@ -80,7 +81,7 @@ def find_proposal(service: "WorkshopService", word: str, agent: str | None) -> P
 
 def confirm(question: str, *, yes: bool) -> bool:
     """Ask once; `--yes` is an answer."""
-    return yes or click.confirm(question, err=True)
+    return yes or click.confirm(one_line(question), err=True)
 
 
 def need_answer(*, yes: bool, as_json: bool) -> None:

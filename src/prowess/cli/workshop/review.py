@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from prowess.cli.options import common
+from prowess.cli.options import Common, common
 from prowess.cli.render import Cell, Column, is_terminal, print_json, print_table, print_text
 from prowess.cli.scan.report import around
 from prowess.cli.workshop.proposals import (
@@ -29,13 +29,14 @@ from prowess.cli.workshop.proposals import (
     yes_option,
 )
 from prowess.errors import PathError, ProposalInputError, ProwessError
-from prowess.host.files.read import Content, read_bounded
+from prowess.host.files.handles import Content, read_bounded
 from prowess.runtime.workshop.tool import revise_edit
 from prowess.safety.model import Finding, Level
 from prowess.skills.model import Diagnostic
 from prowess.wire import workshop as wire_workshop
 from prowess.wire.safety import visible
 from prowess.wiring import open_runtime
+from prowess.wiring.proof import list_proofs
 from prowess.workshop.proposal import Live, Proposal, ProposalSource, State, difference, skill_name
 
 _LEVELS = {Level.CRITICAL: "red", Level.WARN: "yellow", Level.INFO: "dim"}
@@ -62,6 +63,7 @@ def print_proposal(proposal: Proposal, *, diff: bool) -> None:
 
 def _labelled(proposal: Proposal) -> Iterator[tuple[str, str]]:
     yield "Reason", proposal.reason
+    yield "Written to", f"{proposal.root}/{proposal.skill}"
     yield "Source", proposal.source.value
     yield "Session", proposal.session_id
     shown = wire_workshop.proposal(proposal)
@@ -165,14 +167,7 @@ def _described(function: _F) -> _F:
 @common
 # Every option of a proposal arrives by its name and goes on by its name.
 def suggest_command(
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-    skill: str,
-    overrule: bool,
-    apply: bool | None,
-    **described: str | None,
+    given: Common, *, skill: str, overrule: bool, apply: bool | None, **described: str | None
 ) -> int:
     """Propose a new skill, more text for a section, or other words in place of old ones.
 
@@ -189,16 +184,16 @@ def suggest_command(
     asked.setdefault("reason", "Suggested at the terminal")
     switches = {"apply": apply, "overrule": overrule or None}
     asked |= {name: value for name, value in switches.items() if value is not None}
-    with open_runtime(workspace) as runtime:
+    with open_runtime(given.workspace) as runtime:
         service = runtime.workshop
         call = {"action": "suggest", "skillName": skill, **asked}
         answer: dict[str, Any] = service.call(
-            call, agent_id=agent or "", source=ProposalSource.CLI, by_person=True
+            call, agent_id=given.agent_id, source=ProposalSource.CLI, by_person=True
         )
-        done = service.inspect(answer["proposal"]["id"], agent_id=agent or "")
-    code = _told(done, answer, as_json=as_json)
+        done = service.inspect(answer["proposal"]["id"], agent_id=given.agent_id)
+    code = _told(done, answer, as_json=given.as_json)
     name = skill_name(skill)
-    if not as_json and done.skill != name:
+    if not given.as_json and done.skill != name:
         note = "says nearly the same, so this adds to it; --overrule makes a new skill."
         print_text(f"{done.skill} {note}", "yellow")
     return code
@@ -210,26 +205,20 @@ def suggest_command(
 @revision_option
 @common
 def revise_command(
-    proposal_id: str,
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-    revision: str,
-    **described: str | None,
+    given: Common, proposal_id: str, *, revision: str, **described: str | None
 ) -> int:
     """Change what a pending proposal says; it is worked out and scanned again.
 
     Example: prowess workshop revise release-notes-1f0c --body-file better.md
     """
-    with open_runtime(workspace) as runtime:
+    with open_runtime(given.workspace) as runtime:
         service = runtime.workshop
-        found = find_proposal(service, proposal_id, agent)
+        found = find_proposal(service, proposal_id, given.agent)
         edit = revise_edit(found.edit, _asked(described))
         seen = revision or found.revision
-        done = service.revise(found.id, edit, revision=seen, agent_id=agent or "")
+        done = service.revise(found.id, edit, revision=seen, agent_id=given.agent_id)
     answer = {"status": done.state.value, "proposal": wire_workshop.proposal(done)}
-    return _told(done, answer, as_json=as_json)
+    return _told(done, answer, as_json=given.as_json)
 
 
 def _asked(described: Mapping[str, str | None]) -> dict[str, Any]:
@@ -289,19 +278,18 @@ def _told(done: Proposal, answer: Mapping[str, object], *, as_json: bool) -> int
 
 @click.command("tool")
 @common
-def tool_command(workspace: str | None, agent: str | None, *, as_json: bool) -> int:
+def tool_command(given: Common) -> int:
     """Answer one call of the tool skill_workshop: JSON on standard input, JSON on output.
 
     An error is an object with the key `error`, and exit code 1.
 
     Example: echo '{"action": "list_pending"}' | prowess workshop tool
     """
-    # It has no other way to answer.
-    del as_json
+    # As JSON with or without --json: it has no other way to answer.
     try:
         arguments = _arguments()
-        with open_runtime(workspace) as runtime:
-            print_json(runtime.workshop.call(arguments, agent_id=agent or ""))
+        with open_runtime(given.workspace) as runtime:
+            print_json(runtime.workshop.call(arguments, agent_id=given.agent_id))
     except ProwessError as error:
         print_json({"error": str(error)})
         return FAILED
@@ -334,24 +322,30 @@ _WAITING = (State.PENDING, State.QUARANTINED)
     help="Only those; by default the pending and the quarantined ones.",
 )
 @common
-def list_command(
-    workspace: str | None, agent: str | None, *, as_json: bool, status: str | None
-) -> int:
+def list_command(given: Common, *, status: str | None) -> int:
     """List proposals, newest first.
 
     Example: prowess workshop list --status applied
     """
-    with open_runtime(workspace) as runtime:
+    with open_runtime(given.workspace) as runtime:
         wanted = _WAITING if status is None else tuple(State) if status == "all" else (status,)
-        found = [one for one in runtime.workshop.list(agent_id=agent or "") if one.state in wanted]
-    if as_json:
-        print_json({"proposals": [wire_workshop.proposal(one) for one in found]})
+        found = [
+            one for one in runtime.workshop.list(agent_id=given.agent_id) if one.state in wanted
+        ]
+        proofs = list_proofs(runtime, given.agent) if found else {}
+    if given.as_json:
+        shown = [wire_workshop.proposal(one, proofs.get(one.skill, "")) for one in found]
+        print_json({"proposals": shown})
         return 0
     if not found:
         print_text("No proposals." if status else "No proposals wait for you.")
         return 0
-    titles = (Column("Id", flexible=True), Column("State"), Column("Skill", flexible=True))
+    titles = [Column("Id", flexible=True), Column("State"), Column("Skill", flexible=True)]
     rows = [_row(one) for one in found]
+    if any(one.skill in proofs for one in found):
+        titles.append(Column("Proof"))
+        for row, one in zip(rows, found, strict=True):
+            row.insert(3, Cell(proofs.get(one.skill, "")))
     print_table((*titles, Column("Kind"), Column("Source"), Column("Title", flexible=True)), rows)
     if is_terminal():
         next_steps(["`prowess workshop show ID --diff` shows one; the start of an id is enough."])
@@ -374,18 +368,16 @@ def _row(one: Proposal) -> list[Cell]:
 @identified
 @click.option("--diff", is_flag=True, help="Show what would change against the live files.")
 @common
-def show_command(
-    proposal_id: str, workspace: str | None, agent: str | None, *, as_json: bool, diff: bool
-) -> int:
+def show_command(given: Common, proposal_id: str, *, diff: bool) -> int:
     """Show all about a proposal: reason, evidence, similar skills, findings with their lines.
 
     The start of an ID is enough, or of its last part.
 
     Example: prowess workshop show animated-gif-workflow-1f0c --diff
     """
-    with open_runtime(workspace) as runtime:
-        found = find_proposal(runtime.workshop, proposal_id, agent)
-    if as_json:
+    with open_runtime(given.workspace) as runtime:
+        found = find_proposal(runtime.workshop, proposal_id, given.agent)
+    if given.as_json:
         shown = {"proposal": wire_workshop.proposal(found)}
         print_json({**shown, "diff": "\n".join(diff_lines(found))} if diff else shown)
         return 0
@@ -401,36 +393,28 @@ def show_command(
 @yes_option
 @revision_option
 @common
-def apply_command(
-    proposal_id: str,
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-    yes: bool,
-    revision: str,
-) -> int:
+def apply_command(given: Common, proposal_id: str, *, yes: bool, revision: str) -> int:
     """Write a pending proposal to its skill, after showing the difference and asking once.
 
     What is shown is what is written: if it changes meanwhile, nothing is.
 
     Example: prowess workshop apply animated-gif-workflow-1f0c --yes
     """
-    need_answer(yes=yes, as_json=as_json)
-    with open_runtime(workspace) as runtime:
+    need_answer(yes=yes, as_json=given.as_json)
+    with open_runtime(given.workspace) as runtime:
         service = runtime.workshop
-        found = find_proposal(service, proposal_id, agent)
+        found = find_proposal(service, proposal_id, given.agent)
         if not yes and found.state is State.PENDING:
             service.require_enabled()
             print_findings(found)
             print_diff(found)
-            if not confirm(f"Write this to {found.skill}?", yes=yes):
+            if not confirm(f"Write this to {found.root}/{found.skill}?", yes=yes):
                 print_text("Nothing was written.")
                 return FAILED
-        done = service.apply(found.id, revision=revision or found.revision, agent_id=agent or "")
-        code = tell(done, as_json=as_json)
-        if not as_json:
-            skill = f"{done.workspace}/skills/{done.skill}"
+        done = service.apply(found.id, revision=revision or found.revision, agent_id=given.agent_id)
+        code = tell(done, as_json=given.as_json)
+        if not given.as_json:
+            skill = f"{done.root}/{done.skill}"
             next_steps([f"{skill}; `prowess workshop rollback {done.skill}` takes it back."])
     return code
 
@@ -440,22 +424,14 @@ def apply_command(
 @revision_option
 @click.option("--reason", default="", metavar="TEXT", help="Why; it is kept in the history.")
 @common
-def reject_command(
-    proposal_id: str,
-    workspace: str | None,
-    agent: str | None,
-    *,
-    as_json: bool,
-    revision: str,
-    reason: str,
-) -> int:
+def reject_command(given: Common, proposal_id: str, *, revision: str, reason: str) -> int:
     """Refuse a pending or quarantined proposal: the same one is not taken again.
 
     Example: prowess workshop reject learned-workflows-9ab2
     """
-    with open_runtime(workspace) as runtime:
+    with open_runtime(given.workspace) as runtime:
         service = runtime.workshop
-        found = find_proposal(service, proposal_id, agent)
+        found = find_proposal(service, proposal_id, given.agent)
         seen = revision or found.revision
-        done = service.reject(found.id, revision=seen, reason=reason, agent_id=agent or "")
-        return tell(done, as_json=as_json)
+        done = service.reject(found.id, revision=seen, reason=reason, agent_id=given.agent_id)
+        return tell(done, as_json=given.as_json)

@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from prowess.cli.options import common
+from prowess.cli.options import Common, common, json_option
 from prowess.cli.render import print_json, print_text
 from prowess.cli.workshop.proposals import STYLES
-from prowess.errors import ModelError, SkillNotFoundError
+from prowess.errors import SkillNotFoundError
 from prowess.host.config.writer import PROFILES, Switch, carry_out, plan_switch, profile_of
 from prowess.runtime.workshop.explain import (
     ENTRY,
@@ -20,14 +21,17 @@ from prowess.runtime.workshop.explain import (
     explain_off,
     explain_symptoms,
 )
-from prowess.settings import SettingProblem, WorkshopSettings
+from prowess.runtime.workshop.ports import Counters
+from prowess.runtime.workshop.review import reviews_turns
+from prowess.settings import SettingProblem
 from prowess.wire import workshop as wire_workshop
 from prowess.wire.skills import setting_problem
 from prowess.wiring import Runtime, open_runtime
+from prowess.wiring.workshop import find_missing_reviewer
 from prowess.workshop.proposal import ProposalEvent, State
 
 if TYPE_CHECKING:
-    from prowess.runtime.workshop.review import Note
+    from prowess.runtime.workshop.ports import Note
 
 
 _MOST_SKILLS = 50
@@ -36,26 +40,24 @@ _MOST_SKILLS = 50
 @click.command("status")
 @click.option("--explain", is_flag=True, help="Answer each known symptom for this installation.")
 @common
-def status_command(
-    workspace: str | None, agent: str | None, *, as_json: bool, explain: bool
-) -> int:
+def status_command(given: Common, *, explain: bool) -> int:
     """Count proposals by state, and say how the workshop is set.
 
     With --explain, also say why nothing is captured, reviewed, applied or seen, and what to do.
 
     Example: prowess workshop status --explain
     """
-    with open_runtime(workspace) as runtime:
-        seen = _situation(runtime, agent or "", explain=explain)
+    with open_runtime(given.workspace) as runtime:
+        seen = _situation(runtime, given.agent_id, explain=explain)
         found = explain_symptoms(seen) if explain else ()
-        if as_json:
-            folder = runtime.skills.workspace(agent).folder
+        if given.as_json:
+            folder = runtime.skills.workspace(given.agent).folder
             counts = {state.value: seen.counts.get(state, 0) for state in State}
             status = wire_workshop.workshop_status(seen, found)
             problems = [setting_problem(one) for one in _problems(runtime)]
             print_json({"workspaceDir": folder, **counts, **status, "configProblems": problems})
             return 0
-        print_text(f"Workspace: {runtime.skills.workspace(agent).folder}")
+        print_text(f"Workspace: {runtime.skills.workspace(given.agent).folder}")
         _print_status(seen)
         for problem in _problems(runtime):
             print_text(f"! {problem.key} {problem.message}", "yellow")
@@ -71,19 +73,17 @@ def _situation(runtime: Runtime, agent: str, *, explain: bool) -> Situation:
     applied = dict.fromkeys(one.skill for one in proposals if one.state is State.APPLIED)
     reviews = service.reviews
     notes = {} if reviews is None else reviews.notes(agent)
-    counters = Situation(settings=settings, counts=counts).counters
-    if not explain:
-        return Situation(
-            settings=settings,
-            counts=counts,
-            counters=counters if reviews is None else reviews.counters(agent),
-        )
-    return Situation(
+    seen = Situation(
         settings=settings,
         counts=counts,
+        counters=Counters() if reviews is None else reviews.counters(agent),
+        no_reviewer=find_missing_reviewer(runtime, settings) if reviews_turns(settings) else "",
+    )
+    if not explain:
+        return seen
+    return replace(
+        seen,
         events=_all_events(runtime, agent),
-        counters=counters if reviews is None else reviews.counters(agent),
-        no_reviewer=_missing_reviewer(runtime, settings),
         phrase_note=_told(notes.get("phrases")),
         review_note=_told(notes.get("reviewer")),
         applied=[_visibility(runtime, skill, agent) for skill in list(applied)[:_MOST_SKILLS]],
@@ -99,16 +99,6 @@ def _all_events(runtime: Runtime, agent: str) -> list[ProposalEvent]:
 
 def _told(note: "Note | None") -> str:
     return "" if note is None else note.text
-
-
-def _missing_reviewer(runtime: Runtime, settings: WorkshopSettings) -> str:
-    if settings.review_command or settings.review_model or runtime.environ.get("PROWESS_MODEL"):
-        return ""
-    try:
-        runtime.language_model()
-    except ModelError as error:
-        return f"no model can be asked: {error}"
-    return ""
 
 
 def _visibility(runtime: Runtime, skill: str, agent: str) -> Visibility:
@@ -143,6 +133,8 @@ def _print_status(seen: Situation) -> None:
         word = str(value).lower() if isinstance(value, bool) else str(value)
         print_text(f"  {name:<20}{word}")
     print_text(f"Next review: {describe_next_review(seen)}.")
+    if seen.no_reviewer:
+        print_text(f"! Reviewer: {seen.no_reviewer}", "yellow")
     pending = seen.counts.get(State.PENDING, 0)
     if pending:
         print_text("`prowess workshop list` shows what waits for you.", "dim")
@@ -159,7 +151,6 @@ def _print_answers(found: Sequence[SymptomAnswer]) -> None:
 
 
 _MOST_CHARS = 80
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 _dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Show what would change and write nothing."
 )
@@ -173,7 +164,7 @@ _dry_run_option = click.option(
     help="How it works; by default as the config says, which is review-first if it says nothing.",
 )
 @_dry_run_option
-@_json_option
+@json_option
 def enable_command(profile: str | None, *, dry_run: bool, as_json: bool) -> int:
     """Switch the workshop on.
 
@@ -188,7 +179,7 @@ def enable_command(profile: str | None, *, dry_run: bool, as_json: bool) -> int:
 
 @click.command("disable")
 @_dry_run_option
-@_json_option
+@json_option
 def disable_command(*, dry_run: bool, as_json: bool) -> int:
     """Switch the workshop off; its settings and proposals stay as they are.
 
@@ -214,7 +205,17 @@ def _switch(profile: str, *, enabled: bool, dry_run: bool, as_json: bool) -> int
         print_text(f"The comments of the old file are kept in {backup}.", "yellow")
     if enabled and not dry_run:
         _print_next(profile)
+        _print_reviewer()
     return 0
+
+
+def _print_reviewer() -> None:
+    """Say at once that nobody can review, and not when a review is due."""
+    runtime = open_runtime()
+    settings = runtime.config.read().workshop
+    missing = find_missing_reviewer(runtime, settings) if reviews_turns(settings) else ""
+    if missing:
+        print_text(f"! Reviewer: {missing}", "yellow")
 
 
 def _print_changes(switch: Switch, path: str, *, dry_run: bool) -> None:

@@ -1,16 +1,17 @@
-"""`serve` (the gateway, until somebody stops it) and `mcp` (skills for clients of that protocol).
+"""`serve` (the gateway), `mcp` (skills for clients of that protocol) and `lsp` (for editors).
 
-Standard output of `mcp` belongs to the protocol: whatever is said goes to standard error.
+Standard output of `mcp` and `lsp` belongs to the protocol: what is said goes to standard error.
 """
 
 import sys
 import webbrowser
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from prowess.cli.options import workspace_option
+from prowess.cli.options import log_options, workspace_option
 from prowess.cli.render import print_error, print_raw, print_text, silence
+from prowess.errors import PathError
 from prowess.wire.skills import compact
 
 if TYPE_CHECKING:
@@ -43,9 +44,40 @@ def mcp_command(workspace: str | None, agent: str | None) -> int:
             "this command waits for a client that speaks MCP: put it into the client's settings"
             " (`prowess connect`). Ctrl-C stops it."
         )
+    from prowess.cli.harness.mcp_lane import greet
     from prowess.wiring.mcp import serve_stdio
 
-    serve_stdio(workspace, agent)
+    words = [word for word in (workspace, agent) if word is not None]
+    with greet(words) as greeting:
+        serve_stdio(greeting, workspace, agent)
+    return 0
+
+
+@click.command("lsp")
+@workspace_option
+def lsp_command(workspace: str | None) -> int:
+    """Serve an editor that speaks the Language Server Protocol, on standard input and output.
+
+    The editor starts this command by itself, for Markdown files. It gets what `validate`, `scan`
+    and `fresh` say of a SKILL.md while it is written, the path of `why` under the pointer, the keys
+    of the frontmatter, and quick fixes. Needs a package: `pip install 'prowess[lsp]'`.
+    """
+    try:
+        from prowess.wiring.lsp import serve_editor
+    except ModuleNotFoundError as error:
+        if error.name not in {"pygls", "lsprotocol"}:
+            raise
+        raise PathError(
+            "prowess lsp", "needs a package: run `pip install 'prowess[lsp]'`."
+        ) from error
+    if sys.stdin is None:
+        raise click.UsageError("there is no standard input: an editor starts this with pipes")
+    if sys.stdin.isatty():
+        print_error(
+            "this command waits for an editor that speaks the Language Server Protocol: put it into"
+            " the editor's settings. Ctrl-C stops it."
+        )
+    serve_editor(workspace)
     return 0
 
 
@@ -64,14 +96,21 @@ def mcp_command(workspace: str | None, agent: str | None) -> int:
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON.")
+@log_options
 @workspace_option
 def serve_command(
-    workspace: str | None, *, host: str, port: int, token: str, opens: bool, as_json: bool
+    *,
+    opens: bool,
+    as_json: bool,
+    # The fields of a request are called as the options.
+    **request: Any,  # noqa: ANN401
 ) -> int:
     """Run the gateway: WebSocket, HTTP and events for every client, in one process.
 
     It listens on this machine alone unless --host says otherwise, which needs a token. Stop it with
-    Ctrl-C: no write is cut, and clients are told.
+    Ctrl-C: no write is cut, and clients are told. Its log goes to standard error, one line for each
+    event. With OTEL_EXPORTER_OTLP_ENDPOINT set (and prowess[otel] installed) traces and metrics go
+    there.
 
     Example: prowess serve --port 0
     """
@@ -89,9 +128,7 @@ def serve_command(
         if opens:
             webbrowser.open(address)
 
-    serving.serve(
-        serving.ServeRequest(host=host, port=port, token=token, workspace=workspace), ready
-    )
+    serving.serve(serving.ServeRequest(**request), ready)
     if not as_json:
         print_text("stopped.", "dim")
     return 0

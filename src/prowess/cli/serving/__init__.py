@@ -1,0 +1,1 @@
+"""What stays: the gateway, servers for clients of other protocols, and the database behind them."""
