@@ -99,9 +99,6 @@ _FOLDER = "/repo"
 _SESSION = "6f2c1f5e-0d1b-4b52-9d4e-1f0a6f9d2c11"
 _DONE = "Done, all fields are set."
 _STAMP = "2026-11-15T09:00:00.000Z"
-_CLAUDE_FILE = f"/home/me/.claude/projects/-repo/{_SESSION}.jsonl"
-_CODEX_FILE = f"/home/me/.codex/sessions/2026/11/15/rollout-2026-11-15T09-00-00-{_SESSION}.jsonl"
-_GEMINI_FILE = "/home/me/.gemini/tmp/repo/chats/session-2026-11-15T09-00-6f2c1f5e.json"
 _COPILOT_FILE = f"/home/me/.copilot/session-state/{_SESSION}/events.jsonl"
 _COPILOT_PROMPT = f"<current_datetime>{_STAMP}</current_datetime>\n\n{_PROMPT}\n"
 
@@ -119,170 +116,120 @@ class PayloadSample:
     answers_with: Schema = silence
 
 
-def _bytes(fields: Mapping[str, object]) -> bytes:
-    return json.dumps(fields).encode()
+# Stands for the event in what a harness says with every call.
+_EVENT = "{event}"
 
 
-def _claude(
-    event: str, moment: Moment, schema: Schema = silence, **fields: object
-) -> PayloadSample:
-    common = {
+@dataclass(frozen=True, slots=True)
+class _Caller:
+    """A harness, with what it says and sets at every call."""
+
+    harness: Harness
+    always: Mapping[str, object]
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(
+        self, event: str, moment: Moment, schema: Schema = silence, **fields: object
+    ) -> PayloadSample:
+        always = {key: event if said is _EVENT else said for key, said in self.always.items()}
+        return PayloadSample(
+            harness=self.harness,
+            moment=moment,
+            event=event,
+            payload=json.dumps({**always, **fields}).encode(),
+            environ=self.environ,
+            answers_with=schema,
+        )
+
+
+_claude = _Caller(
+    Harness.CLAUDE_CODE,
+    {
         "session_id": _SESSION,
-        "transcript_path": _CLAUDE_FILE,
+        "transcript_path": f"/home/me/.claude/projects/-repo/{_SESSION}.jsonl",
         "cwd": _FOLDER,
         "permission_mode": "default",
-        "hook_event_name": event,
-    }
-    return PayloadSample(
-        harness=Harness.CLAUDE_CODE,
-        moment=moment,
-        event=event,
-        payload=_bytes({**common, **fields}),
-        environ={"CLAUDE_PROJECT_DIR": _FOLDER, "CLAUDECODE": "1"},
-        answers_with=schema,
-    )
-
-
-def _codex(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> PayloadSample:
-    common = {
+        "hook_event_name": _EVENT,
+    },
+    {"CLAUDE_PROJECT_DIR": _FOLDER, "CLAUDECODE": "1"},
+)
+_codex = _Caller(
+    Harness.CODEX,
+    {
         "session_id": _SESSION,
-        "transcript_path": _CODEX_FILE,
+        "transcript_path": "/home/me/.codex/sessions/2026/11/15/"
+        f"rollout-2026-11-15T09-00-00-{_SESSION}.jsonl",
         "cwd": _FOLDER,
-        "hook_event_name": event,
+        "hook_event_name": _EVENT,
         "model": "gpt-5.2-codex",
         "permission_mode": "default",
-    }
-    return PayloadSample(
-        harness=Harness.CODEX,
-        moment=moment,
-        event=event,
-        payload=_bytes({**common, **fields}),
-        answers_with=schema,
-    )
-
-
-def _cursor(
-    event: str, moment: Moment, schema: Schema = silence, **fields: object
-) -> PayloadSample:
-    common = {
+    },
+)
+_cursor = _Caller(
+    Harness.CURSOR,
+    {
         "conversation_id": _SESSION,
         "generation_id": "a1b2c3d4-0000-4000-8000-000000000001",
         "model": "default",
-        "hook_event_name": event,
+        "hook_event_name": _EVENT,
         "cursor_version": "3.20.17",
         "workspace_roots": [_FOLDER],
         "user_email": None,
-    }
-    return PayloadSample(
-        harness=Harness.CURSOR,
-        moment=moment,
-        event=event,
-        payload=_bytes({**common, **fields}),
-        environ={"CURSOR_VERSION": "3.20.17", "CURSOR_PROJECT_DIR": _FOLDER},
-        answers_with=schema,
-    )
-
-
-def _gemini(
-    event: str, moment: Moment, schema: Schema = silence, **fields: object
-) -> PayloadSample:
-    common = {
+    },
+    {"CURSOR_VERSION": "3.20.17", "CURSOR_PROJECT_DIR": _FOLDER},
+)
+_gemini = _Caller(
+    Harness.GEMINI,
+    {
         "session_id": _SESSION,
-        "transcript_path": _GEMINI_FILE,
+        "transcript_path": "/home/me/.gemini/tmp/repo/chats/session-2026-11-15T09-00-6f2c1f5e.json",
         "cwd": _FOLDER,
-        "hook_event_name": event,
+        "hook_event_name": _EVENT,
         "timestamp": _STAMP,
-    }
-    return PayloadSample(
-        harness=Harness.GEMINI,
-        moment=moment,
-        event=event,
-        payload=_bytes({**common, **fields}),
-        environ={"GEMINI_PROJECT_DIR": _FOLDER, "CLAUDE_PROJECT_DIR": _FOLDER},
-        answers_with=schema,
-    )
-
-
-def _copilot(
-    event: str, moment: Moment, schema: Schema = silence, **fields: object
-) -> PayloadSample:
-    common = {"sessionId": _SESSION, "timestamp": 1_794_733_200_000, "cwd": _FOLDER}
-    return PayloadSample(
-        harness=Harness.COPILOT,
-        moment=moment,
-        event=event,
-        payload=_bytes({**common, **fields}),
-        answers_with=schema,
-    )
-
-
-def _copilot_as_claude(
-    event: str, moment: Moment, schema: Schema = silence, **fields: object
-) -> PayloadSample:
-    common = {
-        "hook_event_name": event,
-        "session_id": _SESSION,
-        "timestamp": _STAMP,
-        "cwd": _FOLDER,
-    }
-    return PayloadSample(
-        harness=Harness.COPILOT,
-        moment=moment,
-        event=event,
-        payload=_bytes({**common, **fields}),
-        answers_with=schema,
-    )
-
-
-def _vscode(
-    event: str, moment: Moment, schema: Schema = silence, **fields: object
-) -> PayloadSample:
-    common = {
+    },
+    {"GEMINI_PROJECT_DIR": _FOLDER, "CLAUDE_PROJECT_DIR": _FOLDER},
+)
+_copilot = _Caller(
+    Harness.COPILOT, {"sessionId": _SESSION, "timestamp": 1_794_733_200_000, "cwd": _FOLDER}
+)
+_copilot_as_claude = _Caller(
+    Harness.COPILOT,
+    {"hook_event_name": _EVENT, "session_id": _SESSION, "timestamp": _STAMP, "cwd": _FOLDER},
+)
+_vscode = _Caller(
+    Harness.VSCODE,
+    {
         "timestamp": _STAMP,
         "cwd": _FOLDER,
         "sessionId": _SESSION,
-        "hookEventName": event,
+        "hookEventName": _EVENT,
         "transcript_path": "/home/me/.config/Code/User/workspaceStorage/1/transcript.json",
-    }
-    return PayloadSample(
-        harness=Harness.VSCODE,
-        moment=moment,
-        event=event,
-        payload=_bytes({**common, **fields}),
-        answers_with=schema,
-    )
-
-
-def _qwen(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> PayloadSample:
-    common = {
+    },
+)
+_qwen = _Caller(
+    Harness.QWEN,
+    {
         "session_id": _SESSION,
         "transcript_path": f"/home/me/.qwen/projects/-repo/chats/{_SESSION}.jsonl",
         "cwd": _FOLDER,
-        "hook_event_name": event,
+        "hook_event_name": _EVENT,
         "timestamp": _STAMP,
         "permission_mode": "default",
-    }
-    names = ("QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
-    return PayloadSample(
-        harness=Harness.QWEN,
-        moment=moment,
-        event=event,
-        payload=_bytes({**common, **fields}),
-        environ=dict.fromkeys(names, _FOLDER),
-        answers_with=schema,
+    },
+    dict.fromkeys(("QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"), _FOLDER),
+)
+_opencode, _openclaw = (
+    _Caller(
+        harness,
+        {
+            "prowess_plugin": harness.value,
+            "hook_event_name": _EVENT,
+            "session_id": _SESSION,
+            "cwd": _FOLDER,
+        },
     )
-
-
-def _plugin(harness: Harness, event: str, moment: Moment, **fields: object) -> PayloadSample:
-    common = {"prowess_plugin": harness.value, "hook_event_name": event, "session_id": _SESSION}
-    return PayloadSample(
-        harness=harness,
-        moment=moment,
-        event=event,
-        payload=_bytes({**common, "cwd": _FOLDER, **fields}),
-        answers_with=shaped({"additionalContext": CONTEXT}) if fields else silence,
-    )
-
+    for harness in (Harness.OPENCODE, Harness.OPENCLAW)
+)
 
 _START, _TURN, _END = Moment.SESSION_START, Moment.TURN_END, Moment.SESSION_END
 _COMPACT, _ASKED = Moment.COMPACTION, Moment.PROMPT
@@ -290,6 +237,7 @@ _STARTED = specific("SessionStart")
 _CURSOR_START = shaped({"additional_context": CONTEXT, "env": {}})
 _CURSOR_ASKED = shaped({"continue": True, "additional_context": CONTEXT})
 _GEMINI_ASKED = shaped({"hookSpecificOutput": {"additionalContext": CONTEXT}})
+_CONTEXT_ALONE = shaped({"additionalContext": CONTEXT})
 
 SAMPLES: tuple[PayloadSample, ...] = (
     _claude(
@@ -339,7 +287,7 @@ SAMPLES: tuple[PayloadSample, ...] = (
         prompt=_PROMPT,
         transformedPrompt=_COPILOT_PROMPT,
     ),
-    _copilot("sessionStart", _START, shaped({"additionalContext": CONTEXT}), source="new"),
+    _copilot("sessionStart", _START, _CONTEXT_ALONE, source="new"),
     _copilot("preCompact", _COMPACT, transcriptPath=_COPILOT_FILE, trigger="auto"),
     _copilot("agentStop", _TURN, transcriptPath=_COPILOT_FILE, stopReason="end_turn"),
     _copilot("sessionEnd", _END, reason="complete"),
@@ -359,8 +307,8 @@ SAMPLES: tuple[PayloadSample, ...] = (
     _qwen("PreCompact", _COMPACT, trigger="auto", custom_instructions=""),
     _qwen("Stop", _TURN, stop_hook_active=False, last_assistant_message=_DONE),
     _qwen("SessionEnd", _END, reason="other"),
-    _plugin(Harness.OPENCODE, "UserPromptSubmit", _ASKED, prompt=_PROMPT),
-    _plugin(Harness.OPENCODE, "Stop", _TURN),
-    _plugin(Harness.OPENCLAW, "UserPromptSubmit", _ASKED, prompt=_PROMPT),
-    _plugin(Harness.OPENCLAW, "Stop", _TURN),
+    _opencode("UserPromptSubmit", _ASKED, _CONTEXT_ALONE, prompt=_PROMPT),
+    _opencode("Stop", _TURN),
+    _openclaw("UserPromptSubmit", _ASKED, _CONTEXT_ALONE, prompt=_PROMPT),
+    _openclaw("Stop", _TURN),
 )
