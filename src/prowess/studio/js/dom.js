@@ -202,6 +202,12 @@ export function drawWith(container, describe) {
 // For what takes the keyboard: the next key may come before the next frame.
 export const redrawNow = () => draw?.();
 
+// What a key chose may not be drawn yet when the next key wants to go there.
+export function focusDrawn(selector) {
+  redrawNow();
+  document.querySelector(selector)?.focus();
+}
+
 export function redraw() {
   if (waiting || !draw) return;
   waiting = true;

@@ -2,7 +2,7 @@
 // what is wrong with files, and what was installed from elsewhere. Only an update changes anything.
 
 import { agentId, agentList, agentName, comesLater, follow, gateway, report, skillOf, want, wantDetails } from "../app.js";
-import { h, remembered } from "../dom.js";
+import { focusDrawn, h, remembered } from "../dom.js";
 import { LiveAnswer } from "../live_answer.js";
 import { Button, Chip, Empty, Filters, GatewayBand, Loaded, PageHead, Tag } from "../parts/basics.js";
 import { FileFindings, Findings, StrictChoice, ValidationResults, isAbout, validate, validation } from "../parts/findings.js";
@@ -270,7 +270,7 @@ function move(step) {
   list.reveal(shown.indexOf(next));
 }
 
-const keys = () => ({ j: () => move(1), k: () => move(-1), Enter: () => document.querySelector(".split-detail h2")?.focus(), Escape: leave });
+const keys = () => ({ j: () => move(1), k: () => move(-1), Enter: () => focusDrawn(".split-detail h2"), Escape: leave });
 
 for (const event of ["connected", "skills.changed", "config.changed", "skills.proposal"]) follow(event, () => shelves.reload());
 

@@ -3,7 +3,7 @@
 
 import { access, changeAccess, isAllowed, ownList, toggled } from "../access.js";
 import { agentId, agentList, agentName, comesLater, config, configProblem, everything, follow, gateway, report, skillOf, skills, unread, wantDetails } from "../app.js";
-import { h, redraw, remembered } from "../dom.js";
+import { focusDrawn, h, redraw, remembered } from "../dom.js";
 import { LiveAnswer } from "../live_answer.js";
 import { Button, Chip, Choice, Empty, Filters, Loaded, PageHead, Tag, Toggle } from "../parts/basics.js";
 import { Icon } from "../parts/icon.js";
@@ -339,7 +339,7 @@ function keys() {
     ArrowDown: () => move(1),
     ArrowUp: () => move(-1),
     x: () => chosen && canChange() && !isUnsupported(chosen) && hopeOf(chosen) === undefined && change(chosen, !isOn(chosen)),
-    Enter: () => document.querySelector(".split-detail h2")?.focus(),
+    Enter: () => focusDrawn(".split-detail h2"),
     Escape: undo,
   };
 }
