@@ -62,6 +62,8 @@ class Choice:
     port: int = 0
     # Whether files of the page are read anew for each request, for whoever writes them.
     live: bool = False
+    # The hub that the gateway takes skills from, and its token for it.
+    hub: tuple[str, str] = ("", "")
 
 
 class StudioWorld:
@@ -73,6 +75,7 @@ class StudioWorld:
         self.work, self.review = root / "work", root / "review"
         self.port = 0
         self.token = TOKEN
+        self.hub = ("", "")
         self.gateway: ServedGateway
         self.tools: Server
         # By what became of it, or what it is: the ids of proposals.
@@ -112,7 +115,7 @@ def studio(root: Path, choice: Choice | None = None) -> Iterator[StudioWorld]:
     with ExitStack() as stack:
         world.tools = Server()
         stack.callback(world.tools.close)
-        world.token = choice.token
+        world.token, world.hub = choice.token, choice.hub
         _furnish(world, choice)
         stack.enter_context(_serving(world, choice))
         try:
@@ -189,7 +192,9 @@ def _limit(world: StudioWorld) -> int:
 
 
 def _environ(world: StudioWorld) -> dict[str, str]:
-    return {"PATH": "/usr/bin:/bin", "HOME": str(world.home)}
+    address, token = world.hub
+    hub = {"PROWESS_HUB_URL": address, "PROWESS_REGISTRY_TOKEN": token} if address else {}
+    return {"PATH": "/usr/bin:/bin", "HOME": str(world.home), **hub}
 
 
 def _propose(world: StudioWorld, runtime: Runtime) -> None:

@@ -10,11 +10,12 @@ from tests.browser.browsing import Visit
 from tests.browser.conftest import Open
 from tests.browser.studio_world import Choice, StudioWorld, studio
 
-VIEWS = ("home", "skills", "router", "setup", "library", "connect", "workshop", "activity")
+VIEWS = ("home", "skills", "router", "setup", "library", "hub", "connect", "workshop", "activity")
 # Gateway-wide or of one agent: the page says so in words.
 SCOPES = {
     "skills": "Main alone", "router": "Main", "setup": "every agent", "library": "every agent",
     "workshop": "workspace", "activity": "Main", "home": "Main", "connect": "gateway's machine",
+    "hub": "every gateway",
 }  # fmt: skip
 KEY = "a-token-of-twenty-chars"
 WIDTHS = ((360, 740), (820, 1100), (1280, 820), (1600, 1000))

@@ -59,10 +59,11 @@ class Repository:
         return self.git("rev-parse", "HEAD")
 
 
-def give_to_agent(runtime: Runtime, repository: Repository) -> None:
-    """Add every skill of a repository to the default agent's, as a person who said yes."""
+def give_to_agent(runtime: Runtime, source: "Repository | str") -> None:
+    """Add every skill of a source to the default agent's, as a person who said yes."""
     sharing = open_sharing(runtime, open_folder(runtime, "agent"))
-    spec = open_sources(runtime).read_spec(str(repository.folder))
+    asked = source if isinstance(source, str) else str(source.folder)
+    spec = open_sources(runtime).read_spec(asked)
     for arrival in sharing.prepare(AddRequest(spec=spec, every=True), lambda *_step: None):
         sharing.add(arrival)
     runtime.skills.refresh()

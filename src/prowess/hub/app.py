@@ -27,11 +27,14 @@ from prowess.hub.web import (
     show_skill,
 )
 from prowess.sharing.lock import ALGORITHM, PREFIX
+from prowess.sharing.merge import show_difference
 
 API = "/api/hub/v1"
 INDEX = "/.well-known/agent-skills/index.json"
 # Of one index: readers take it whole.
 _MOST_INDEXED, _MOST_LISTED = 5_000, 200
+# Characters; nobody reads more in a page.
+_MOST_COMPARED = 200_000
 _SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 _SKILL = f"{API}/skills/{{namespace}}/{{name}}"
 _VERSION = f"{_SKILL}/versions/{{version}}"
@@ -46,6 +49,7 @@ def build_hub_app(service: HubService, version: str) -> Starlette:
         f"{API}/skills": _list,
         _SKILL: _skill,
         f"{_SKILL}/versions": _versions,
+        f"{_SKILL}/compare": _compare,
         _VERSION: _version,
         f"{_VERSION}/archive": _archive,
         f"{API}/reviews": _reviews,
@@ -162,6 +166,25 @@ def _show_version(ask: HubRequest, skill: HubSkill, one: HubVersion) -> Json:
         "publishedAt": one.created_ms,
         "changelog": one.changelog,
         "reason": one.reason or None,
+    }
+
+
+def _compare(ask: HubRequest) -> Json:
+    """Return what changes between two versions; to look is not to take."""
+    skill = _find(ask)
+    before, after = (
+        ask.service.find_version(ask.caller, skill, ask.query(name)) for name in ("before", "after")
+    )
+    old, new = (
+        {path: file.content for path, file in ask.service.read_files(one).items()}
+        for one in (before, after)
+    )
+    found = show_difference(old, new)
+    return {
+        "before": before.version,
+        "after": after.version,
+        "difference": found[:_MOST_COMPARED],
+        "whole": len(found) <= _MOST_COMPARED,
     }
 
 

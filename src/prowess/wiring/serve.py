@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -53,6 +54,7 @@ from prowess.host.config.file import to_settings
 from prowess.host.config.writer import ConfigStore
 from prowess.host.files.containment import Root
 from prowess.host.files.state_files import only_instance
+from prowess.host.sharing.web import ask_hub, read_registry_access
 from prowess.host.sources.skill_files import read_inside
 from prowess.host.store.chats import ChatSessions
 from prowess.host.store.saved_tests import RoutingTestsFile
@@ -190,6 +192,7 @@ def has_page() -> bool:
 
 def open_shared(runtime: Runtime, told: Callable[[], None]) -> SharingServices:
     """Return what the methods about shared skills need."""
+    access = read_registry_access(runtime.environ)
     return SharingServices(
         folders=lambda agent: [
             open_sharing(runtime, folder, agent)
@@ -198,6 +201,9 @@ def open_shared(runtime: Runtime, told: Callable[[], None]) -> SharingServices:
         explain=lambda name, agent: explain_policy(runtime, name, agent),
         check_audit=lambda: check_audit(runtime),
         told=told,
+        agents=lambda: [one.id for one in runtime.skills.settings.agents],
+        hub=access.hub,
+        ask_hub=partial(ask_hub, access),
     )
 
 

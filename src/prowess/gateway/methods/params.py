@@ -212,6 +212,43 @@ class SharedUpdateParams(SharedSkillParams):
     to: Annotated[str, Field(max_length=200)] | None = None
 
 
+HubAddress = Annotated[str, Field(pattern=r"^[\w.-]{1,100}/[\w.-]{1,100}$")]
+HubVersion = Annotated[str, Field(pattern=r"^[\w.+-]{1,100}$")]
+
+
+class HubSearchParams(Params):
+    """`hub.search`; without words, what changed last."""
+
+    query: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class HubSkillParams(Params):
+    """A skill of the hub, as `namespace/name`."""
+
+    address: HubAddress
+
+
+class HubCompareParams(HubSkillParams):
+    """`hub.compare`: two versions of a skill."""
+
+    before: HubVersion
+    after: HubVersion
+
+
+class HubLabelParams(HubSkillParams):
+    """`hub.label`: which version a label stands for from now on."""
+
+    label: HubVersion
+    version: HubVersion
+
+
+class HubYankParams(HubSkillParams):
+    """`hub.yank`: a version that nobody should take any more, and why."""
+
+    version: HubVersion
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+
+
 class AcceptParams(AgentParams):
     """`skills.scan.accept`: a finding by its rule and, where that has several, its evidence."""
 

@@ -1,4 +1,4 @@
-"""The methods about shared skills: what is locked, what is newer, what an update would do.
+"""The methods about shared skills: what is locked and newer, what an update does, and our hub.
 
 What only reads this machine is for every client; what asks sources is for those who may write, and
 what writes for those who may do everything. A yes of such a client counts as the approval.
@@ -6,6 +6,7 @@ what writes for those who may do everything. A yes of such a client counts as th
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote, urlencode
 
 from prowess.errors import SharingError
 from prowess.gateway.calls import ClientScope, Json, Method, RpcCall, collect_methods, rpc
@@ -13,8 +14,12 @@ from prowess.gateway.methods import params as given
 from prowess.runtime.sharing.service import Sharing
 from prowess.runtime.sharing.update import PreparedUpdate, UpdateRequest, Updating
 from prowess.safety.paths import shown
+from prowess.sharing.source import SourceKind, read_source
 from prowess.skills.text import clean
+from prowess.wire import hub as wire_hub
 from prowess.wire import sharing as wire_sharing
+
+_MOST_FOUND = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +34,11 @@ class SharingServices:
     check_audit: Callable[[], Json]
     # Says that skills have changed.
     told: Callable[[], None]
+    agents: Callable[[], Sequence[str]]
+    # The address of the hub that is ours; empty without one.
+    hub: str
+    # Asks it: by method, path below its own protocol, and body.
+    ask_hub: Callable[[str, str, Json | None], Json]
 
 
 class SharingMethods:
@@ -88,6 +98,66 @@ class SharingMethods:
         del call
         return self._sharing.check_audit()
 
+    @rpc("hub.search", ClientScope.WRITE, given.HubSearchParams, slow=True)
+    def search_hub(self, call: RpcCall) -> Json:
+        """What our hub finds, or has newly; `hub` is null where there is none."""
+        words = call.params.query.strip()
+        if not self._sharing.hub:
+            return {"hub": None, "skills": []}
+        if words:
+            query = urlencode({"q": words, "limit": _MOST_FOUND})
+            answer = {"skills": self._ask(f"/search?{query}").get("results")}
+        else:
+            answer = self._ask(f"/skills?limit={_MOST_FOUND}")
+        found = wire_hub.read_answer(wire_hub.HubListShape, answer)
+        return {"hub": clean(self._sharing.hub), **found}
+
+    @rpc("hub.skill", ClientScope.WRITE, given.HubSkillParams, slow=True)
+    def hub_skill(self, call: RpcCall) -> Json:
+        """A skill of our hub: labels, versions, and which agents of this gateway use which."""
+        address = call.params.address
+        skill, versions = self._ask(_path(address)), self._ask(_path(address, "versions"))
+        return {
+            "skill": wire_hub.read_answer(wire_hub.HubSkillShape, skill),
+            **wire_hub.read_answer(wire_hub.HubVersionsShape, versions),
+            "users": [
+                {"agentId": agent, "version": clean(entry.version), "pinned": entry.pinned}
+                for agent in self._sharing.agents()
+                for one in self._sharing.folders(agent)
+                for entry in one.folder.read_lock().skills.values()
+                if entry.kind == SourceKind.HUB
+                and entry.url.rstrip("/") == self._sharing.hub.rstrip("/")
+                and read_source(entry.source).path.lstrip("@") == address
+            ],
+        }
+
+    @rpc("hub.compare", ClientScope.WRITE, given.HubCompareParams, slow=True)
+    def compare(self, call: RpcCall) -> Json:
+        """What changes from one version of a skill of our hub to another."""
+        asked = call.params
+        query = urlencode({"before": asked.before, "after": asked.after})
+        answer = self._ask(f"{_path(asked.address, 'compare')}?{query}")
+        return wire_hub.read_answer(wire_hub.HubComparisonShape, answer)
+
+    @rpc("hub.label", ClientScope.ADMIN, given.HubLabelParams, slow=True)
+    def label(self, call: RpcCall) -> Json:
+        """Let a label of our hub, such as `stable`, stand for a version."""
+        asked = call.params
+        path = _path(asked.address, "labels", asked.label)
+        self._sharing.ask_hub("PUT", path, {"version": asked.version})
+        return {"label": asked.label, "version": asked.version}
+
+    @rpc("hub.yank", ClientScope.ADMIN, given.HubYankParams, slow=True)
+    def yank(self, call: RpcCall) -> Json:
+        """Let nobody find a version of our hub any more but who asks for exactly this one."""
+        asked = call.params
+        path = _path(asked.address, "versions", asked.version, "yank")
+        self._sharing.ask_hub("POST", path, {"reason": asked.reason})
+        return {"version": asked.version, "state": "yanked"}
+
+    def _ask(self, path: str) -> Json:
+        return self._sharing.ask_hub("GET", path, None)
+
     def _prepare(self, call: RpcCall) -> tuple[Updating, PreparedUpdate]:
         name = call.params.name
         for one in self._sharing.folders(call.params.agent_id):
@@ -96,6 +166,10 @@ class SharingMethods:
                 asked = UpdateRequest(names=(name,), keep=call.params.keep or "")
                 return updating, updating.prepare(asked, _quiet)[0]
         raise SharingError(shown(name), "is in no lock.")
+
+
+def _path(*steps: str) -> str:
+    return "/skills/" + "/".join(quote(step) for step in steps)
 
 
 def _quiet(_what: str, _done: int, _total: int) -> None:

@@ -17,8 +17,8 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
-from prowess.errors import DownloadError, SourceError
-from prowess.host.downloads import Bounds, download
+from prowess.errors import DownloadError, HubError, SourceError
+from prowess.host.downloads import Bounds, WebRequest, download, exchange
 from prowess.host.files.archives import read_archive
 from prowess.host.sharing.packages import find_skills
 from prowess.host.tool_downloads import ListedHosts
@@ -31,7 +31,8 @@ from prowess.sharing.source import SourceKind, SourceSpec
 
 _MIB = 1 << 20
 _MOST_INDEX, _MOST_ARCHIVE, _MOST_PAGE = 8 * _MIB, 64 * _MIB, 2 * _MIB
-_MOST_FILES, _MOST_FOUND, _PORTS = 500, 50, {"https": 443, "http": 80}
+_MOST_FILES, _MOST_FOUND, _OK = 500, 50, 200
+_PORTS = {"https": 443, "http": 80}
 _INDEXES = ("/.well-known/agent-skills/index.json", "/.well-known/skills/index.json")
 _SCHEMA = "discovery/0.2"
 HUB_VARIABLE, TOKEN_VARIABLE = "PROWESS_HUB_URL", "PROWESS_REGISTRY_TOKEN"
@@ -76,6 +77,38 @@ def read_registry_access(environ: Mapping[str, str]) -> RegistryAccess:
     """Return what the environment says of the hub that is ours."""
     hub, token = (environ.get(name, "").strip() for name in (HUB_VARIABLE, TOKEN_VARIABLE))
     return RegistryAccess(hub=hub, token=token)
+
+
+def ask_hub(access: RegistryAccess, method: str, path: str, body: object = None) -> dict[str, Any]:
+    """Ask our hub, and return the JSON object that it answers with.
+
+    Raises:
+        SourceError: nobody said which hub, or its address is not https: only that gets a token,
+            but on this machine.
+        HubError: it refuses, or answers with something else.
+        DownloadError: it cannot be reached.
+    """
+    base = access.find_hub("", "the hub")
+    if not name_host(base):
+        problem = "is no https address: a token is sent to no other, but on this machine."
+        raise SourceError(shown(base), problem)
+    headers = {"Authorization": f"Bearer {access.token}"} if access.token else {}
+    content = b"" if body is None else json.dumps(body).encode()
+    request = WebRequest(method=method, headers=headers, body=content)
+    url, transport = f"{base}/api/hub/v1{path}", ListedHosts(name_host(base))
+    answer = exchange(url, request, _MOST_INDEX, transport)
+    try:
+        found = json.loads(answer.content)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise HubError(shown(base), f"is no hub: it answers {answer.status} without JSON.")
+    if answer.status != _OK:
+        said = found.get("error")
+        message = said.get("message") if isinstance(said, dict) else None
+        # Whatever it says is a stranger's text of one line.
+        raise HubError("the hub", f"refuses: {shown(str(message or answer.status)[:400])}")
+    return found
 
 
 def _origin(url: str) -> tuple[str, str, int | None]:

@@ -7,7 +7,7 @@ import { Icon } from "./parts/icon.js";
 import { isPaletteKey, openPalette } from "./parts/palette.js";
 import { go } from "./place.js";
 
-const VIEWS = { h: "home", s: "skills", r: "router", t: "setup", l: "library", c: "connect", w: "workshop", a: "activity" };
+const VIEWS = { h: "home", s: "skills", r: "router", t: "setup", l: "library", b: "hub", c: "connect", w: "workshop", a: "activity" };
 const HELP = [
   ["Ctrl K", "Go to any skill, view, action or setting"],
   ["/", "Search; arrows and Enter go on from there"],
@@ -16,7 +16,7 @@ const HELP = [
   ["x", "Switch the skill for this agent"],
   ["a  r  e", "In the workshop: apply, reject, edit"],
   ["Escape", "One step back: close, clear, unfilter"],
-  ["g h", "Home"], ["g s", "Skills"], ["g r", "Router"], ["g t", "System setup"], ["g l", "Library"], ["g c", "Connect"], ["g w", "Workshop"], ["g a", "Activity"],
+  ["g h", "Home"], ["g s", "Skills"], ["g r", "Router"], ["g t", "System setup"], ["g l", "Library"], ["g b", "Hub"], ["g c", "Connect"], ["g w", "Workshop"], ["g a", "Activity"],
   ["?", "This list"],
 ];
 let helpOpen = false;

@@ -12,6 +12,7 @@ import { Toasts } from "./toasts.js";
 import { activity } from "./views/activity.js";
 import { connect } from "./views/connect.js";
 import { home } from "./views/home.js";
+import { hub } from "./views/hub.js";
 import { library } from "./views/library.js";
 import { router } from "./views/router.js";
 import { setup } from "./views/setup.js";
@@ -19,10 +20,10 @@ import { skillsView } from "./views/skills.js";
 import { workshop } from "./views/workshop.js";
 
 // Each view: {title, search (placeholder or ""), describe(), keys(), arrive()?}.
-const VIEWS = { home, skills: skillsView, router, setup, library, connect, workshop, activity };
+const VIEWS = { home, skills: skillsView, router, setup, library, hub, connect, workshop, activity };
 const RAIL = [
   { label: "This agent", views: ["home", "skills", "router"] },
-  { label: "Gateway", about: "all agents", views: ["setup", "library", "connect"] },
+  { label: "Gateway", about: "all agents", views: ["setup", "library", "hub", "connect"] },
   { label: "Learning", views: ["workshop", "activity"] },
 ];
 

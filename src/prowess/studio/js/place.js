@@ -3,7 +3,7 @@
 
 import { redraw } from "./dom.js";
 
-export const VIEWS = ["home", "skills", "router", "setup", "library", "connect", "workshop", "activity"];
+export const VIEWS = ["home", "skills", "router", "setup", "library", "hub", "connect", "workshop", "activity"];
 
 export const place = { view: "home", query: {} };
 const arrivals = [];
