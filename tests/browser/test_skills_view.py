@@ -248,3 +248,21 @@ def test_the_keyboard_alone_is_enough(visiting: Open, world: StudioWorld) -> Non
     page.keyboard.type("gw")
     expect(page.get_by_role("heading", level=1)).to_have_text("Workshop")
     expect(page.get_by_role("heading", level=1)).to_be_focused()
+
+
+def test_skills_are_narrowed_to_those_that_a_harness_lists(
+    visiting: Open, shown: StudioWorld
+) -> None:
+    page = visiting(shown).go("/skills?settingsAgentId=main")
+    listed = {one.parent.name for one in shown.roots["claude"].glob("*/SKILL.md")}
+    assert listed
+
+    page.get_by_role("combobox", name="Harness").select_option("claude-code")
+
+    expect(page.locator("[data-skill]")).to_have_count(len(listed))
+    rows = page.locator("[data-skill]")
+    assert set(rows.evaluate_all("all => all.map(row => row.dataset.skill)")) == listed
+    page.reload()
+    expect(page.locator("[data-skill]")).to_have_count(len(listed))
+    page.keyboard.press("Escape")
+    expect(row(page, "code-review")).to_be_visible()

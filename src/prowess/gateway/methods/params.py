@@ -17,6 +17,7 @@ from pydantic.functional_validators import WrapValidator
 from pydantic_core import PydanticCustomError
 
 from prowess.gateway.calls import Params
+from prowess.skills.harness.rules import Reader
 
 AgentId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -517,6 +518,12 @@ class CostsParams(AgentParams):
     window: int | None = Field(default=None, ge=1_000, le=100_000_000)
     # Every description with what becomes of it, and not only how many there are.
     entries: bool = False
+
+
+class ListedParams(AgentParams):
+    """`skills.listed`: whose list."""
+
+    harness: Reader
 
 
 class HarnessParams(Params):

@@ -186,6 +186,14 @@ class StudioMethods:
             ],
         }
 
+    @rpc("skills.listed", ClientScope.READ, given.ListedParams, slow=True)
+    def listed(self, call: RpcCall) -> Json:
+        """The skills that one harness lists in an agent's workspace, by name."""
+        asked = call.params
+        report = self._studio.budgets.report(asked.agent_id, asked.harness)
+        names = {clean(one.skill.name) for one in report.harnesses[0].entries}
+        return {"agentId": report.agent_id, "harness": asked.harness, "names": sorted(names)}
+
     @rpc("skills.recent", ClientScope.READ, given.RecentParams)
     def recent(self, call: RpcCall) -> Json:
         """What was routed a moment ago, without a word of any message."""

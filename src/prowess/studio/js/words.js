@@ -139,7 +139,7 @@ export function group(skill) {
 
 export const groupLabel = (id) => GROUPS[id];
 
-export const HARNESSES = { claude: "Claude Code", "claude-code": "Claude Code", codex: "Codex", gemini: "Gemini CLI", cursor: "Cursor", copilot: "Copilot CLI", vscode: "VS Code", openclaw: "OpenClaw", opencode: "OpenCode", windsurf: "Windsurf" };
+export const HARNESSES = { claude: "Claude Code", "claude-code": "Claude Code", codex: "Codex", gemini: "Gemini CLI", cursor: "Cursor", copilot: "Copilot CLI", vscode: "VS Code", openclaw: "OpenClaw", opencode: "opencode", qwen: "Qwen Code", windsurf: "Windsurf" };
 const FOLDERS = { "agents-skills-personal": "Personal", "agents-skills-project": "Project" };
 
 export function sourceLabel(skill) {

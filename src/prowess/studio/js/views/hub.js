@@ -4,7 +4,7 @@
 import { agentName, comesLater, follow, gateway, want } from "../app.js";
 import { h, redraw } from "../dom.js";
 import { LiveAnswer } from "../live_answer.js";
-import { Button, Chip, Choice, Command, Dialog, Empty, Failed, GatewayBand, Loaded, PageHead, Skeleton } from "../parts/basics.js";
+import { Button, Chip, Choice, Command, Dialog, Empty, Failed, GatewayBand, Loaded, PageHead, Skeleton, Tag } from "../parts/basics.js";
 import { PlainDiff } from "../parts/diff.js";
 import { Icon } from "../parts/icon.js";
 import { WindowedList } from "../parts/list.js";
@@ -34,7 +34,7 @@ function Row(skill, attributes) {
   const address = addressOf(skill);
   return h("div", { ...attributes, class: ["row", place.query.skill === address && "row-chosen"], "data-hub": address, onclick: (event) => event.target.closest("a") || go({ skill: address, before: null, after: null }) },
     h("div", { class: "row-words" },
-      h("p", { class: "row-name" }, h("a", { href: viewLink("hub", { q: place.query.q, skill: address }) }, address), h("span", { class: "meta" }, skill.version),
+      h("p", { class: "row-name" }, h("a", { href: viewLink("hub", { q: place.query.q, skill: address }) }, address), h(Tag, null, skill.version),
         skill.deprecated && h(Chip, { tone: "needs", title: skill.deprecated }, "Deprecated"), skill.looksLikeAnother && h(Chip, { tone: "danger", title: "Its name looks like that of an older skill" }, "Looks like another")),
       h("p", { class: "row-about" }, skill.summary)));
 }

@@ -2,7 +2,7 @@
 // agent may use a skill; everything that installs, stores or removes is on System setup.
 
 import { access, changeAccess, isAllowed, ownList, toggled } from "../access.js";
-import { agentId, agentList, agentName, comesLater, config, configProblem, everything, follow, gateway, report, skillOf, skills, unread, wantDetails } from "../app.js";
+import { agentId, agentList, agentName, comesLater, config, configProblem, everything, follow, gateway, report, skillOf, skills, unread, want, wantDetails } from "../app.js";
 import { focusDrawn, h, redraw, remembered } from "../dom.js";
 import { LiveAnswer } from "../live_answer.js";
 import { Button, Chip, Choice, Empty, Filters, Loaded, PageHead, Tag, Toggle } from "../parts/basics.js";
@@ -13,8 +13,9 @@ import { SkillMap } from "../parts/skill_map.js";
 import { SkillPage } from "../parts/skill_page.js";
 import { go, place, viewLink } from "../place.js";
 import { preference, prefer } from "../preferences.js";
+import { Resource } from "../resource.js";
 import { complain, toast } from "../toasts.js";
-import { canSetUp, count, FILTER_OF, filterFor, filterOptions, firstReason, isUnsupported, matchesSearch, readiness, readinessChip, READINESS, shortReason, sourceLabel, tally } from "../words.js";
+import { canSetUp, count, FILTER_OF, HARNESSES, filterFor, filterOptions, firstReason, isUnsupported, matchesSearch, readiness, readinessChip, READINESS, shortReason, sourceLabel, tally } from "../words.js";
 
 const TALL = 52;
 const LOW = 36;
@@ -81,11 +82,18 @@ const USES = [["", "On and off"], ["on", "On"], ["off", "Off"]];
 const GROUPS = { source: ["Source", sourceLabel], state: ["State", (skill) => readinessChip(skill).label] };
 const SORTS = { "": ["Name", null], state: ["State", (skill) => Object.keys(READINESS).indexOf(readiness(skill))] };
 
-const chosenRows = remembered((rows, filter, use, source, groupBy, sortBy, isSearch, order, _config, _agent, _hopes) => {
+// Harnesses read folders of their own; which of these skills one of them lists is asked for once it is chosen.
+const listed = new Resource((asked) => gateway.request("skills.listed", asked, { timeout: 60_000 }));
+const READERS = ["claude-code", "codex", "cursor", "gemini", "copilot", "vscode", "qwen", "opencode", "openclaw"];
+const harness = () => (READERS.includes(place.query.harness) ? place.query.harness : "");
+const listedNames = remembered((value) => new Set(value?.names ?? []));
+
+const chosenRows = remembered((rows, filter, use, source, reads, groupBy, sortBy, isSearch, order, _config, _agent, _hopes) => {
   let kept = rows;
   if (filter !== "all") kept = kept.filter((skill) => FILTER_OF[readiness(skill)] === filter);
   if (use) kept = kept.filter((skill) => !skill.unread && isOn(skill) === (use === "on"));
   if (source) kept = kept.filter((skill) => !skill.unread && sourceLabel(skill) === source);
+  if (reads) kept = kept.filter((skill) => !skill.unread && reads.has(skill.name));
   const by = SORTS[sortBy]?.[1];
   if (by) kept = [...kept].sort((one, other) => by(one) - by(other));
   if (isSearch && order.length) kept = [...kept].sort((one, other) => place_(order, one) - place_(order, other));
@@ -105,7 +113,7 @@ function grouped(rows, labelOf) {
 
 const groupBy = () => (Object.hasOwn(GROUPS, place.query.group ?? "") ? place.query.group : "");
 const filter = () => filterFor(place.query.filter);
-const shown = () => chosenRows(found(), filter(), place.query.use ?? "", place.query.source ?? "", groupBy(), place.query.sort ?? "", Boolean(query()), meantNames(meant().join("\n")), config.value, agentId(), hopes);
+const shown = () => chosenRows(found(), filter(), place.query.use ?? "", place.query.source ?? "", harness() ? listedNames(listed.value) : null, groupBy(), place.query.sort ?? "", Boolean(query()), meantNames(meant().join("\n")), config.value, agentId(), hopes);
 const shownSkills = () => shown().filter(({ heading }) => !heading);
 const sourcesOf = remembered((all) => [...new Set(all.map(sourceLabel))].sort());
 
@@ -205,7 +213,7 @@ const Switch = ({ skill, on }) => h(Toggle, {
 
 function List({ rows }) {
   if (!skills().length && !unread().length) return h(Empty, { title: "No skills here yet.", command: "prowess load --all" }, "Put a folder with a SKILL.md below skills/ in the workspace, or copy the bundled ones.");
-  if (!rows.length) return h(Empty, { title: "No skill matches.", action: h(Button, { onclick: () => go({ q: null, filter: null, use: null, source: null }) }, "Show all skills") });
+  if (!rows.length) return h(Empty, { title: "No skill matches.", action: h(Button, { onclick: () => go({ q: null, filter: null, use: null, source: null, harness: null }) }, "Show all skills") });
   list.rowHeight = isLow() ? LOW : TALL;
   return list.view({ items: rows, keyOf, row: Row, label: `Skills of ${agentName()}`, drawn: (some) => wantDetails(some.filter(({ heading }) => !heading)) });
 }
@@ -273,10 +281,11 @@ function Detail({ chosen, rows }) {
 const step = (key) => (value) => go({ [key]: value || null }, { replace: true });
 
 function Choices() {
-  const harnesses = sourcesOf(skills());
+  const sources = sourcesOf(skills());
   return h("div", { class: "choices" },
     h(Choice, { label: "Use", value: place.query.use ?? "", options: USES, onchange: step("use") }),
-    harnesses.length > 1 && h(Choice, { label: "Source", value: place.query.source ?? "", options: [["", "Every source"], ...harnesses.map((name) => [name, name])], onchange: step("source") }),
+    sources.length > 1 && h(Choice, { label: "Source", value: place.query.source ?? "", options: [["", "Every source"], ...sources.map((name) => [name, name])], onchange: step("source") }),
+    h(Choice, { label: "Harness", value: harness(), options: [["", "Every harness"], ...READERS.map((id) => [id, `${HARNESSES[id]} lists it`])], onchange: step("harness") }),
     h(Choice, { label: "Group", value: groupBy(), options: [["", "No groups"], ...Object.entries(GROUPS).map(([id, [label]]) => [id, `By ${label.toLowerCase()}`])], onchange: step("group") }),
     h(Choice, { label: "Sort", value: place.query.sort ?? "", options: Object.entries(SORTS).map(([id, [label]]) => [id, `Sort by ${label.toLowerCase()}`]), onchange: step("sort") }),
     h("button", { class: "button quiet", type: "button", "aria-pressed": String(isLow()), onclick: () => prefer("rows", isLow() ? "" : "low") }, "Compact"),
@@ -284,7 +293,7 @@ function Choices() {
     h("button", { class: "button quiet", type: "button", "aria-pressed": String(isMap()), onclick: () => go({ show: isMap() ? null : "map", skill: null }) }, "Map"));
 }
 
-const isNarrowed = () => Boolean(query() || filter() !== "all" || place.query.use || place.query.source);
+const isNarrowed = () => Boolean(query() || filter() !== "all" || place.query.use || place.query.source || harness());
 const isMap = () => place.query.show === "map" && !place.query.skill;
 const isMatrix = () => place.query.show === "agents" && !place.query.skill && agentList().length > 1;
 
@@ -295,6 +304,7 @@ function RouteThis() {
 
 function describe() {
   search();
+  if (harness() && agentId()) want(listed, { agentId: agentId(), harness: harness() });
   const rows = shown();
   const ready = report.state === "ready";
   const cannot = !ready || !canChange() || Boolean(allBusy);
@@ -309,7 +319,7 @@ function describe() {
       h("div", { class: "list-tools" }, h(Filters, { label: "Status", options: filterOptions(ready ? numbersOf(found()) : null, filter()), value: filter(), disabled: !ready, onchange: (id) => go({ filter: id === "all" ? null : id }, { replace: true }) }), h(Choices)), h(ScopeNote), h(RouteThis)),
     isMap() ? h(SkillMap, { among: isNarrowed() ? new Set(shownSkills().map(({ name }) => name)) : null }) : isMatrix() && ready ? h(Matrix, { key: "matrix", rows, isAllowed: (agent, skill) => isAllowed(access(config.value?.parsed, agent), skill), canChange: canChange(), change: (agent, skill, on, names) => change(skill, on, { agent, names }), hopeOf: (agent, skill) => hoped.get(`${agent} ${keyOf(skill)}`) }) :
     h("div", { class: ["split", isOpen && "split-chosen", isLow() && "split-low"] },
-      h("div", { class: "split-list" }, h(Loaded, { of: report, doing: "The skills could not be read.", rows: 9, later: comesLater(), describe: () => h(List, { rows }) })),
+      h("div", { class: "split-list" }, h(Loaded, { of: report, doing: "The skills could not be read.", rows: 9, later: comesLater(), describe: () => (harness() && listed.state !== "ready" ? h(Loaded, { of: listed, doing: "The list of the harness could not be made.", rows: 9, later: comesLater() }) : h(List, { rows })) })),
       h("section", { class: "split-detail", key: chosen?.name ?? "none", "aria-label": chosen ? `About ${chosen.name}` : "No skill chosen" }, h(Detail, { chosen, rows })))];
 }
 
@@ -328,7 +338,7 @@ function undo() {
   if (place.query.skill) leave();
   else if (place.query.q) go({ q: null }, { replace: true });
   else if (isMatrix() || isMap()) go({ show: null }, { replace: true });
-  else go({ filter: null, use: null, source: null, group: null, sort: null }, { replace: true });
+  else go({ filter: null, use: null, source: null, harness: null, group: null, sort: null }, { replace: true });
 }
 
 function keys() {
@@ -344,7 +354,9 @@ function keys() {
   };
 }
 
+follow("skills.changed", () => listed.reload());
 follow("connected", () => {
+  listed.clear();
   hoped.clear();
   hopes += 1;
   letters.forget();
