@@ -81,9 +81,13 @@ def test_every_page_why_and_an_agent_say_the_same_of_every_skill(
     page = visit.go("/skills?settingsAgentId=main")
     wait_for_verdicts(page)
     on_skills = states(page, "data-skill")
-    visible = {
-        name for name, state in on_skills.items() if state == "ready" and name != "deploy-checklist"
+    by_command = {
+        name
+        for name in on_skills
+        if page.locator(f"[data-skill='{name}']").get_by_text("By command only").count()
     }
+    assert by_command == {"deploy-checklist"}
+    visible = {name for name, state in on_skills.items() if state == "ready"} - by_command
 
     page.goto(f"{hard.address}/setup?settingsAgentId=main")
     expect(page.locator("[data-setup]")).to_have_count(len(on_skills))

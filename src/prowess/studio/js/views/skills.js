@@ -198,6 +198,7 @@ function Row(skill, attributes) {
       h("p", { class: "row-name" }, h("a", { href: viewLink("skills", { ...place.query, skill: skill.name }) }, skill.name),
         !isReady && h(Chip, { tone, title: reason ? `${skill.name} ${reason}` : "" }, label),
         isReady && skill.cutFromPrompt && h(Chip, { tone: "needs", title: "It can be asked for by name; the list that the model sees has no room for it." }, "Cut from the prompt"),
+        isReady && !skill.modelVisible && !skill.blockedByAgentFilter && h(Chip, { tone: "slate", title: "Its file keeps it from the model (disable-model-invocation)." }, skill.userInvocable ? "By command only" : "Offered to nobody"),
         byMeaning().has(skill.name) && h(Tag, { title: "Found by what it means" }, "by meaning"), groupBy() !== "source" && !skill.unread && h(Tag, null, sourceLabel(skill))),
       isReady
         ? h("p", { class: "row-about" }, skill.description ?? "")
