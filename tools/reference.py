@@ -279,8 +279,11 @@ def kind(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """Return the type of a parameter in a word or two."""
     found = plain(value)
     if "$ref" in found:
-        inner = schema["$defs"][found["$ref"].rpartition("/")[2]]["properties"]
-        fields = ", ".join(f"`{name}` {kind(item, schema)}" for name, item in inner.items())
+        inner = schema["$defs"][found["$ref"].rpartition("/")[2]]
+        if "enum" in inner:
+            return " or ".join(f"`{word}`" for word in inner["enum"])
+        shown = inner["properties"].items()
+        fields = ", ".join(f"`{name}` {kind(item, schema)}" for name, item in shown)
         return f"object of {fields}"
     if "anyOf" in found:
         return " or ".join(kind(one, schema) for one in found["anyOf"])

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.browsing import browsing
 from tests.browser.studio_world import Choice, StudioWorld, studio
+from tests.integration.hub_world import TIDES, team_hub
 from tests.integration.sharing_world import Repository, give_to_agent, page
 
 from prowess.runtime.route.answer import Caller, Surface
@@ -84,6 +85,7 @@ def pictures(world: StudioWorld) -> tuple[Picture, ...]:
         Picture("studio-setup", "/setup", wide, "dark"),
         Picture("studio-library", "/library?skill=release-notes", wide, "light"),
         Picture("studio-installed", "/library?report=installed", wide, "light", _outdated),
+        Picture("studio-hub", f"/hub?skill={TIDES}", wide, "light"),
         Picture("studio-connect", "/connect", wide, "dark"),
         Picture("studio-workshop", proposal, wide, "dark"),
         Picture("studio-activity", "/activity", (1360, 1000), "light"),
@@ -108,15 +110,21 @@ def _take(browser: Browser, world: StudioWorld, picture: Picture) -> None:
     context.close()
 
 
+def _choose(hub: str, token: str) -> Choice:
+    return Choice(encoder="bundled", hard=True, hub=(hub, token))
+
+
 def main() -> None:
     """Take them all."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     with (
         TemporaryDirectory(prefix="home-") as folder,
-        studio(Path(folder), Choice(encoder="bundled", hard=True)) as world,
+        team_hub(Path(folder, "hub")) as (hub, address),
+        studio(Path(folder, "studio"), _choose(address, hub.give_token("ann"))) as world,
         browsing() as browser,
     ):
         _share(world)
+        give_to_agent(world.gateway.runtime, f"hub:{TIDES}@1.0.0")
         for picture in pictures(world):
             _take(browser, world, picture)
             print(f"docs/images/{picture.name}.png")

@@ -1,5 +1,7 @@
 """The shapes that clients see of sharing: exports, and what harnesses show of skills."""
 
+from typing import Any
+
 from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
 from prowess.runtime.harness.export import ExportReport
 from prowess.runtime.sharing.service import Arrival, OutdatedSkill, VerifiedSkill
@@ -249,3 +251,15 @@ def prepared_update(value: PreparedUpdate, outcome: str) -> Json:
 def frozen_step(value: FrozenStep) -> Json:
     """Show what became of one folder."""
     return {"name": clean(value.name), "action": value.action, "detail": clean(value.detail)}
+
+
+# Any JSON.
+def clean_texts(answer: Any) -> Any:  # noqa: ANN401
+    """Return what another machine answered, with every text in it as clients may show it."""
+    if isinstance(answer, str):
+        return clean(answer)
+    if isinstance(answer, list):
+        return [clean_texts(one) for one in answer]
+    if isinstance(answer, dict):
+        return {clean(key): clean_texts(value) for key, value in answer.items()}
+    return answer

@@ -15,8 +15,7 @@ from prowess.host.downloads import WebRequest, exchange
 from prowess.host.sharing.packages import find_skills
 from prowess.host.sharing.site import PublishedSkill, check_publishable
 from prowess.host.sharing.sources import read_tree
-from prowess.host.sharing.web import name_host
-from prowess.host.tool_downloads import ListedHosts
+from prowess.host.sharing.web import open_registry, read_object
 from prowess.runtime.scan import ScanService
 from prowess.runtime.sharing.ports import OfferedSkill
 from prowess.safety.paths import shown
@@ -49,9 +48,7 @@ def upload_skills(
             only that gets a token, but on this machine.
         DownloadError: the registry cannot be reached.
     """
-    if not name_host(request.registry):
-        problem = "is no https address: a token is sent to no other, but on this machine."
-        raise SourceError(shown(request.registry), problem)
+    open_registry(request.registry)
     if not request.token:
         problem = "asks who you are: set PROWESS_REGISTRY_TOKEN to your token."
         raise SourceError(shown(request.registry), problem)
@@ -97,14 +94,14 @@ def _upload(
     body, kind = write_form(payload, {path: one.content for path, one in skill.files.items()})
     headers = {"Authorization": f"Bearer {request.token}", "Content-Type": kind}
     sent = WebRequest(method="POST", headers=headers, body=body)
-    url, transport = request.registry.rstrip("/") + _PATH, ListedHosts(name_host(request.registry))
-    answer = exchange(url, sent, _MOST_ANSWER, transport)
+    url = request.registry.rstrip("/") + _PATH
+    answer = exchange(url, sent, _MOST_ANSWER, open_registry(request.registry))
     said = answer.content.decode("utf-8", "replace").strip()
     if answer.status != _OK:
         # Whatever the registry says is a stranger's text of one line.
         reason = shown(said[:400]) or f"HTTP {answer.status}"
         return PublishedSkill(name=skill.name, refusal=f"the registry refuses it: {reason}")
-    found = _read_answer(said)
+    found = read_object(said) or {}
     address = f"{found.get('versionId') or skill.name}"
     return PublishedSkill(
         name=skill.name,
@@ -112,14 +109,6 @@ def _upload(
         digest=shown(str(found.get("contentDigest") or "")),
         state=shown(str(found.get("state") or "")),
     )
-
-
-def _read_answer(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {}
 
 
 def write_form(payload: Mapping[str, Any], files: Mapping[str, bytes]) -> tuple[bytes, str]:

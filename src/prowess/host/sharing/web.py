@@ -89,19 +89,12 @@ def ask_hub(access: RegistryAccess, method: str, path: str, body: object = None)
         DownloadError: it cannot be reached.
     """
     base = access.find_hub("", "the hub")
-    if not name_host(base):
-        problem = "is no https address: a token is sent to no other, but on this machine."
-        raise SourceError(shown(base), problem)
     headers = {"Authorization": f"Bearer {access.token}"} if access.token else {}
     content = b"" if body is None else json.dumps(body).encode()
     request = WebRequest(method=method, headers=headers, body=content)
-    url, transport = f"{base}/api/hub/v1{path}", ListedHosts(name_host(base))
-    answer = exchange(url, request, _MOST_INDEX, transport)
-    try:
-        found = json.loads(answer.content)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+    answer = exchange(f"{base}/api/hub/v1{path}", request, _MOST_INDEX, open_registry(base))
+    found = read_object(answer.content)
+    if found is None:
         raise HubError(shown(base), f"is no hub: it answers {answer.status} without JSON.")
     if answer.status != _OK:
         said = found.get("error")
@@ -109,6 +102,28 @@ def ask_hub(access: RegistryAccess, method: str, path: str, body: object = None)
         # Whatever it says is a stranger's text of one line.
         raise HubError("the hub", f"refuses: {shown(str(message or answer.status)[:400])}")
     return found
+
+
+def open_registry(url: str) -> ListedHosts:
+    """Return the way to a registry that is sent a token.
+
+    Raises:
+        SourceError: its address is not https: only that gets a token, but on this machine.
+    """
+    hosts = name_host(url)
+    if not hosts:
+        problem = "is no https address: a token is sent to no other, but on this machine."
+        raise SourceError(shown(url), problem)
+    return ListedHosts(hosts)
+
+
+def read_object(text: bytes | str) -> dict[str, Any] | None:
+    """Return a JSON object; None where a text is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _origin(url: str) -> tuple[str, str, int | None]:
@@ -179,11 +194,8 @@ class WebSource:
 
     def get_json(self, spec: SourceSpec, url: str) -> dict[str, Any]:
         """Return the JSON object at an address."""
-        try:
-            found = json.loads(self.get(spec, url))
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+        found = read_object(self.get(spec, url))
+        if found is None:
             raise SourceError(shown(url), "answers with something that is no JSON object.")
         return found
 
