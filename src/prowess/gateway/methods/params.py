@@ -213,8 +213,8 @@ class SharedUpdateParams(SharedSkillParams):
     to: Annotated[str, Field(max_length=200)] | None = None
 
 
-HubAddress = Annotated[str, Field(pattern=r"^[\w.-]{1,100}/[\w.-]{1,100}$")]
-HubVersion = Annotated[str, Field(pattern=r"^[\w.+-]{1,100}$")]
+HubAddress = Annotated[str, Field(pattern=r"^\w[\w.-]{0,99}/\w[\w.-]{0,99}$")]
+HubVersion = Annotated[str, Field(pattern=r"^\w[\w.+-]{0,99}$")]
 
 
 class HubSearchParams(Params):

@@ -48,12 +48,12 @@ function settingsOf(node, path = []) {
 const valueAt = (path) => path.split(".").reduce((inside, key) => inside?.[key], config.value?.parsed);
 
 const ACTIONS = [
-  { label: "Switch the theme", run: switchTheme },
+  { label: "Switch the theme: light or dark", run: switchTheme },
   { label: "Compact rows, or tall ones", run: () => prefer("rows", preference("rows") === "low" ? "" : "low") },
   { label: "Messages that stay until they are closed, or go by themselves", run: () => prefer("messages", preference("messages") === "stay" ? "" : "stay") },
   { label: "Who may use which skill (agents beside skills)", run: () => go({ show: "agents" }, { view: "skills" }) },
   { label: "The map of skills by meaning", run: () => go({ show: "map" }, { view: "skills" }) },
-  { label: "Validate every file", run: () => go({ report: "1" }, { view: "library" }) },
+  { label: "Diagnostics of every file", run: () => go({ report: "1" }, { view: "library" }) },
   { label: "Installed skills: sources, signers and updates", run: () => go({ report: "installed" }, { view: "library" }) },
   { label: "Removed skills", run: () => go({ removed: "1" }, { view: "setup" }) },
 ];
