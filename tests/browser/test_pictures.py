@@ -77,6 +77,7 @@ def test_a_table_of_agents_and_skills_switches_each_where_it_stands(
 ) -> None:
     page = visiting(world).go("/skills?settingsAgentId=main")
     page.get_by_role("button", name="By agent").click()
+    expect(page.locator(".scope")).to_contain_text("Each switch affects the agent of its column")
     cell = page.get_by_role("switch", name="brand-voice for Reviewer")
     expect(cell).to_have_attribute("aria-checked", "false")
     cell.click()

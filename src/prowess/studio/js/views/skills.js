@@ -232,7 +232,7 @@ function scope() {
   const { on, usable } = usableOf(skills(), config.value, agentId(), hopes);
   const numbers = config.state === "ready" ? ` · ${usable.toLocaleString("en")} usable now · ${on.toLocaleString("en")} of ${skills().length.toLocaleString("en")} allowed.` : ".";
   const lost = unread().length ? ` ${count(unread().length, "file")} not loaded.` : "";
-  return `${whose}${numbers}${lost} ${configProblem() ? "Nothing can be changed until the config is mended." : `Changes here affect ${agentName()} alone.`}`;
+  return `${whose}${numbers}${lost} ${configProblem() ? "Nothing can be changed until the config is mended." : isMatrix() ? "Each switch affects the agent of its column." : `Changes here affect ${agentName()} alone.`}`;
 }
 
 // A link may name a skill that is not there, and one that is shown may be taken away.
