@@ -69,6 +69,10 @@ def test_a_skill_is_searched_for_and_shows_versions_findings_changes_and_users(
     # To look is not to take: only the skill that was added was.
     expect(about).to_contain_text("Taken 1 time.")
     assert violations(page) == []
+    # A command that is longer than a phone is wide can be read and reached there, too.
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert violations(page) == []
+    page.set_viewport_size({"width": 1280, "height": 820})
 
     about.get_by_role("combobox", name="From").select_option("1.1.0")
     about.get_by_role("combobox", name="to").select_option("1.0.0")
