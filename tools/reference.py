@@ -436,7 +436,7 @@ _EVENTS = {
         "many skills are being encoded; until then words alone are matched",
     ),
     "skills.routed": (
-        "`at`, `agentId`, `surface`, `decision`, `skill`, `score`",
+        "`at`, `agentId`, `surface`, `kind`, `decision`, `skill`, `score`",
         "an agent's message was routed; no word of it is told",
     ),
     "skills.proposal": (

@@ -25,7 +25,7 @@ def test_a_route_stands_on_home_as_it_happens_and_without_its_words(
 
     tick = hour.locator(".tick").first
     expect(tick).to_contain_text("pdf-forms")
-    expect(tick).to_contain_text("a chat")
+    expect(tick).to_contain_text("message · a chat")
     expect(tick.locator(".score-number")).to_have_text(re.compile(r"^0\.\d\d$|^1\.00$"))
     assert "PDF form" not in page.content()
     hour.get_by_role("link", name="pdf-forms").click()

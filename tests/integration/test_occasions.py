@@ -90,3 +90,24 @@ def test_words_are_counted_in_scripts_without_blanks() -> None:
 
     assert long[0] == 1.0
     assert long[-1] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("add a button that exports the table as a PDF", "task"),
+        ("how does the export of tables work?", "question"),
+        ("yes, go on", "followup"),
+        ("it works now, thanks", "praise"),
+    ],
+)
+def test_an_answer_says_what_kind_of_message_it_was_for(
+    index: SkillIndex, encoder: OnnxEncoder, message: str, kind: str
+) -> None:
+    query = router.read(message)
+    query = replace(query, vector=np.asarray(encoder.encode([query.ask])[0], np.float32))
+    choice = router.RouteChoice()
+
+    found = router.outright(index, query, choice) or router.route(index, query, choice)
+
+    assert found.kind == kind

@@ -55,4 +55,6 @@ class Route:
     status: Status = Status.OK
     # Why the answer may be worse than usual, in sentences for a person.
     notes: tuple[str, ...] = ()
+    # Task, question, follow-up and so on; empty where the encoder could not tell.
+    kind: str = ""
     took_ms: float = 0.0

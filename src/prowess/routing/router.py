@@ -208,7 +208,10 @@ def outright(index: SkillIndex, query: Query, choice: RouteChoice) -> Route | No
         return called
     # "The error is gone" is near to what reports an error, so that words have to tell them apart.
     if read_closing(query.message) is Closing.OVER:
-        return Route(decision=Decision.NONE, thresholds=choice.thresholds, notes=(f"{ENDS}.",))
+        notes = (f"{ENDS}.",)
+        return Route(
+            decision=Decision.NONE, thresholds=choice.thresholds, notes=notes, kind="praise"
+        )
     if not is_follow_up(query.message):
         return None
     return _continue_last(index, query, choice)
@@ -241,6 +244,7 @@ def _continue_last(index: SkillIndex, query: Query, choice: RouteChoice) -> Rout
         matches=matches,
         considered=tuple(going_on.values())[: max(choice.considered, 0)],
         notes=tuple(notes),
+        kind="followup",
     )
 
 
@@ -376,6 +380,7 @@ def route(index: SkillIndex, query: Query, choice: RouteChoice) -> Route:
         matches=tuple(matches[place] for place in chosen),
         considered=tuple(matches[place] for place in ranking.order[: max(choice.considered, 0)]),
         status=Status.DEGRADED if query.vector is None else Status.OK,
+        kind=ranking.reading.kind,
     )
 
 

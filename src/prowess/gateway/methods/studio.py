@@ -77,6 +77,7 @@ class RecentRoutes:
             "at": round(self._now() * 1000),
             "agentId": clean(agent_id),
             "surface": surface,
+            "kind": found.kind or None,
             "decision": found.decision.value,
             "skill": None if first is None else clean(first.skill.name),
             "score": None if first is None else round(first.score, 3),

@@ -16,6 +16,7 @@ import { usableNow } from "./skills.js";
 const MOST_ROUTES = 12;
 const recent = new Resource(() => gateway.request("skills.recent", { minutes: 60 }));
 const DECISIONS = { load: ["loads", "ready"], offer: ["offers", "accent"], none: ["no skill", "slate"] };
+const KINDS = { followup: "follow-up", praise: "thanks", other: "message" };
 const SURFACES = { hook: "a coding agent's prompt", mcp: "a tool call", chat: "a chat", gateway: "a client", library: "a program", terminal: "a terminal" };
 
 function Line({ icon, tone, href, children, about }) {
@@ -57,7 +58,7 @@ function Tick({ one }) {
   const [word, tone] = DECISIONS[one.decision] ?? [one.decision, "slate"];
   return h("li", { key: `${one.at} ${one.skill ?? ""}` }, h("a", { class: "tick", href: one.skill ? viewLink("skills", { skill: one.skill }) : viewLink("activity") }, h("time", { class: "meta", datetime: new Date(one.at).toISOString() }, new Date(one.at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" })),
     h(Chip, { tone }, word), h("span", { class: one.skill ? "tick-skill break" : "muted" }, one.skill ?? "–"),
-    h("span", { class: "meta tick-from" }, SURFACES[one.surface] ?? one.surface, " · ", agentName(one.agentId)), h("span", { class: "score-number" }, one.score === null ? "" : one.score.toFixed(2))));
+    h("span", { class: "meta tick-from" }, KINDS[one.kind] ?? one.kind ?? "message", " · ", SURFACES[one.surface] ?? one.surface, " · ", agentName(one.agentId)), h("span", { class: "score-number" }, one.score === null ? "" : one.score.toFixed(2))));
 }
 
 function Ticker() {
