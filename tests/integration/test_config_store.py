@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from prowess.errors import ConfigConflictError, ConfigError, ProwessError
-from prowess.host.config.file import ConfigFile, to_settings
+from prowess.errors import ConfigConflictError, ConfigError, ConfigSyntaxError, ProwessError
+from prowess.host.config.file import ConfigFile, parse, to_settings
 from prowess.host.config.writer import ConfigStore, write
 from prowess.runtime.config.edits import ConfigEdits
 
@@ -358,3 +358,8 @@ def test_a_process_killed_at_any_line_leaves_the_old_or_the_new_file(
     lines, *ends = said.split()
     assert int(lines) > 40, "the walk ended before the write did"
     assert ends == ["new", "old"]
+
+
+def test_half_a_character_is_named_among_what_no_setting_needs() -> None:
+    with pytest.raises(ConfigSyntaxError, match="half a character"):
+        parse("prowess.json", '{"a": "\\ud800"}')

@@ -572,7 +572,9 @@ def parse(path: str, text: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ConfigSyntaxError(path, "must hold one object, such as {}.")
     if not is_plain(values):
-        raise ConfigSyntaxError(path, "holds a number or a nesting that no setting needs.")
+        raise ConfigSyntaxError(
+            path, "holds a number, a nesting or half a character that no setting needs."
+        )
     return values
 
 

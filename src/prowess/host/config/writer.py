@@ -203,7 +203,7 @@ class ConfigStore:
         if not isinstance(values, dict):
             raise _no_config("must hold one object, such as {}.")
         if not is_plain(values):
-            raise _no_config("holds a number or a nesting that no setting needs.")
+            raise _no_config("holds a number, a nesting or half a character that no setting needs.")
         return values
 
     @contextmanager
