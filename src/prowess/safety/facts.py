@@ -175,8 +175,7 @@ class Scene:
             return False
         header = self.texts.get("SKILL.md", "").partition("\n---")[0]
         said = " ".join(part for found in _DECLARED.findall(header) for part in found).lower()
-        words = [word for word in re.split(r"[^a-z0-9]+", said) if len(word) >= _SPEAKING]
-        return plain in re.sub(r"[^a-z0-9]", "", said) or any(map(plain.startswith, words))
+        return plain in re.sub(r"[^a-z0-9]", "", said)
 
     def everything(self) -> Iterator[Noted]:
         """Yield all facts."""

@@ -77,7 +77,11 @@ def judge_data(scene: Scene) -> _Judged:
     for noted in scene.all(Act.READ):
         if noted.fact.target in {"keyboard", "screen"}:
             message = f"watches the {noted.fact.target}"
-            yield Sighting("surveillance", noted.fact.spot, message, Confidence.MEDIUM), noted
+            # Pictures of the screen are sent to be described; keys that somebody types are not.
+            spot, senders = noted.fact.spot, {each.fact.spot.path for each in sends}
+            leaves = noted.fact.target == "keyboard" and spot.path in senders
+            level = Level.CRITICAL if leaves else None
+            yield Sighting("surveillance", spot, message, Confidence.MEDIUM, level), noted
     for noted in scene.all(Act.SERVE):
         yield from ((seen, noted) for seen in _judge_served(noted.fact))
 
@@ -106,7 +110,7 @@ def _judge_send(fact: Fact, scene: Scene) -> Iterator[Sighting]:
     if (host and is_local(host)) or re.match(r"/(?!/)", fact.subject):
         return
     named = find_variables_in(fact.flow)
-    if fact.target == "dns" and _tells(fact.flow):
+    if fact.target == "dns" and _tells(fact):
         message = "sends data out in the names that it looks up"
         yield Sighting("dns-exfiltration", fact.spot, message)
     elif strong := find_secrets_in(fact.flow):
@@ -182,12 +186,14 @@ def _judge_what_was_said(sends: list[Noted], scene: Scene) -> _Judged:
             yield Sighting("secret-exfiltration", fact.spot, message, Confidence.MEDIUM), noted
 
 
-def _tells(flow: frozenset[str]) -> bool:
+def _tells(fact: Fact) -> bool:
     """Whether data of the machine is in it, and not just a name that somebody wants to look up."""
     known = ("env:", "input", "remote", "decoded")
-    if any(not label.startswith(known) for label in flow):
+    # Where no zone stands behind it, no stranger's server is asked.
+    listed = known if "." in fact.subject else (*known, "file", "host")
+    if any(not label.startswith(listed) for label in fact.flow):
         return True
-    return any(_is_key(name) for name in find_variables_in(flow))
+    return any(_is_key(name) for name in find_variables_in(fact.flow))
 
 
 def _foreign_keys(fact: Fact, foreign: tuple[str, ...], host: str, scene: Scene) -> Sighting:

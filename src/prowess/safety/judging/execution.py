@@ -221,6 +221,8 @@ def _find_fetched_before(fact: Fact, scene: Scene) -> str:
     """The address of what was fetched last before `fact` in the same file."""
     before = scene.fetched_before(fact)
     named = [fetch for fetch in before if fetch.target and fetch.target in fact.target]
+    # What the command itself fetches is what it runs, be it a gap to fill in.
+    named = named or [fetch for fetch in before if fetch.spot.text in fact.spot.text]
     # A command is read alone, too, without the variables that were set before it.
     known = [fetch for fetch in named or before if "://" in fetch.subject]
     return (known or named or before)[-1].subject if before else ""

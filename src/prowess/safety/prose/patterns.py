@@ -100,11 +100,10 @@ def _find_render_marks(view: View) -> Iterator[Sighting]:
     for start, at, end in (*_find_links_with_holes(text), *_find_pictures_with_holes(text)):
         url = text[at:end]
         hole = url[url.find("{") :] if "{" in url else url.partition("?")[2] or url
-        if (
-            is_local(find_host(url))
-            or not _pattern("private").search(hole)
-            or _is_plain_template(url)
-        ):
+        host = find_host(url)
+        # Badges, avatars and documentation links have holes for names, not for conversations.
+        is_known = is_local(host) or _pattern("template").fullmatch(host)
+        if is_known or not _pattern("private").search(hole):
             continue
         lowered = ("quoted",) if _is_shown(text, start, end) else ()
         spot = Spot(view, start, end + 1)
@@ -116,12 +115,10 @@ _FORBIDS = re.compile(r"\b(?:not|never|canary|detect|block|refuse)\b", re.IGNORE
 
 
 def _is_shown(text: str, start: int, end: int) -> bool:
-    """Whether a mark stands between quotation marks, or as code in a line that forbids it."""
+    """Whether a mark is quoted or code, in a line that forbids it; a quoted one is still drawn."""
     line = text.rfind("\n", 0, start) + 1
-    if text.count('"', line, start) % 2:
-        return True
-    is_code = text.count("`", line, start) % 2
-    return bool(is_code and _FORBIDS.search(text, line, min(len(text), end + 80)))
+    is_apart = text.count("`", line, start) % 2 or text.count('"', line, start) % 2
+    return bool(is_apart and _FORBIDS.search(text, line, min(len(text), end + 80)))
 
 
 def _find_links_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
@@ -156,11 +153,6 @@ def _find_pictures_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
     if "<img" in text.lower():
         for found in _pattern("picture").finditer(text):
             yield found.start(), *found.span(1)
-
-
-def _is_plain_template(url: str) -> bool:
-    """Badges, avatars and documentation links have holes for names, not for conversations."""
-    return _pattern("template").search(url) is not None
 
 
 def find_frontmatter_marks(view: View) -> Iterator[Sighting]:
