@@ -193,7 +193,11 @@ def fill(hub: OpenHub, made: Sequence[Made], width: int) -> dict[str, float]:
             connection.exec_driver_sql(
                 f"CREATE INDEX {_WORD_INDEX} ON hub_documents USING gin (terms)"
             )
-            connection.exec_driver_sql("ANALYZE hub_documents")
+            connection.exec_driver_sql("ANALYZE hub_documents, hub_skills, hub_versions")
+            # Whoever publishes next gets a number that is free.
+            for table in (SKILLS, VERSIONS):
+                most = sa.func.max(table.c.id)
+                connection.execute(sa.select(sa.func.setval(f"{table.name}_id_seq", most)))
     return {"rows_s": rows, "indexes_s": time.perf_counter() - started - rows}
 
 

@@ -169,6 +169,54 @@ def test_a_fresh_look_alike_never_stands_above_a_known_name(world: HubWorld) -> 
     assert world.find("write release notes and changelogs from my commits")[0].startswith("evil/")
 
 
+def test_a_look_alike_stays_below_the_oldest_that_its_reader_may_see(world: HubWorld) -> None:
+    world.make_space("secret", is_public=False, sue=HubRole.PUBLISHER)
+    world.make_space("acme", ann=HubRole.PUBLISHER)
+    world.make_space("evil", eve=HubRole.PUBLISHER)
+    plain = describe("tide-tables", "Looks up tides.")
+    world.publish(world.enter("sue"), "tide-tables", files={"SKILL.md": plain})
+    world.publish(world.enter("ann"), "tide-tables", files={"SKILL.md": plain})
+    text = "Works out high tide at any harbour for boats. Use for tides, harbours and boats."
+    files = {"SKILL.md": describe("tide-tabels", text)}
+    world.publish(world.enter("eve"), "tide-tabels", files=files)
+
+    found = world.find("when is high tide at the harbour for my boat")
+
+    assert found == ["acme/tide-tables", "evil/tide-tabels"]
+
+
+def test_a_word_that_nobody_had_is_found_as_soon_as_somebody_publishes_it(world: HubWorld) -> None:
+    encoder = world.hub.encoder
+    assert encoder is not None
+    fill(world.hub, make_skills(1_600, encode_pairs(encoder)), 384)
+    world.make_space("acme", ann=HubRole.PUBLISHER)
+    other = DocumentIndex(world.hub.database)
+    asked = read_asked("quixotrine")
+    before = other.search(asked, None, Access(), english_only=True)
+
+    world.publish(world.enter("ann"), "quixotrine")
+
+    assert before == []
+    assert len(other.search(asked, None, Access(), english_only=True)) == 1
+
+
+def test_several_hubs_of_one_database_keep_one_log(postgres: Database, tmp_path: Path) -> None:
+    with (
+        open_world(postgres, tmp_path / "one") as one,
+        open_world(postgres, tmp_path / "two") as two,
+    ):
+        one.make_space("acme", ann=HubRole.PUBLISHER)
+        ann = one.enter("ann")
+        with ThreadPoolExecutor(8) as pool:
+            worlds = [one, two] * 10
+            names = [f"skill-{number}" for number in range(20)]
+            list(pool.map(lambda world, name: world.publish(ann, name), worlds, names))
+
+        assert one.hub.audit.check() == two.hub.audit.check()
+        assert one.hub.audit.check().lines == 20
+        assert not one.hub.audit.check().problem
+
+
 def test_skills_are_found_by_words_and_by_meaning(world: HubWorld) -> None:
     world.make_space("acme", ann=HubRole.PUBLISHER)
     ann = world.enter("ann")

@@ -146,10 +146,11 @@ def weigh(
 def _hold_below(
     scores: Mapping[int, float], resembles: Mapping[int, int | None]
 ) -> dict[int, float]:
-    """Put every imitation below what it imitates; ids grow, so the older ones come first."""
+    """Put every imitation below the oldest of its kind that may be seen; ids grow with age."""
     held: dict[int, float] = {}
+    eldest: dict[int, float] = {}
     for skill_id in sorted(scores):
-        elder = resembles[skill_id]
-        score = scores[skill_id]
-        held[skill_id] = min(score, held[elder] - _BELOW) if elder in held else score
+        kind, score = resembles[skill_id] or skill_id, scores[skill_id]
+        held[skill_id] = min(score, eldest[kind] - _BELOW) if kind in eldest else score
+        eldest.setdefault(kind, score)
     return held

@@ -179,15 +179,30 @@ class DocumentIndex:
     def _load(
         self, connection: sa.Connection, ids: Collection[int], vector: Floats | None, access: Access
     ) -> list[FoundSkill]:
-        """Return candidates with what each of them imitates, where that may be seen."""
+        """Return candidates with the oldest of those like each of them that may be seen."""
         found = self._read(connection, ids, vector, access)
-        elders = {one.resembles for one in found if one.resembles} - {one.skill_id for one in found}
+        kinds = {one.resembles for one in found if one.resembles}
+        elders = self._find_eldest(connection, kinds, access) - {one.skill_id for one in found}
         return [*found, *self._read(connection, elders, vector, access)]
+
+    def _find_eldest(
+        self, connection: sa.Connection, kinds: Collection[int], access: Access
+    ) -> set[int]:
+        """Return the oldest of each kind: the first of all may be hidden from who asks."""
+        if not kinds:
+            return set()
+        query = (
+            sa.select(sa.func.min(SKILLS.c.id))
+            .join(DOCUMENTS, DOCUMENTS.c.skill_id == SKILLS.c.id)
+            .where(sa.or_(SKILLS.c.id.in_(kinds), SKILLS.c.resembles.in_(kinds)), allow(access))
+            .group_by(sa.func.coalesce(SKILLS.c.resembles, SKILLS.c.id))
+        )
+        return set(connection.execute(query).scalars())
 
     def _read(
         self,
         connection: sa.Connection,
-        ids: Collection[int | None],
+        ids: Collection[int],
         vector: Floats | None,
         access: Access,
     ) -> list[FoundSkill]:
@@ -201,7 +216,7 @@ class DocumentIndex:
                 _SENT if self._database.is_server else DOCUMENTS.c.vector,
             )
             .join(SKILLS, SKILLS.c.id == DOCUMENTS.c.skill_id)
-            .where(DOCUMENTS.c.skill_id.in_(sorted(filter(None, ids))), allow(access))
+            .where(DOCUMENTS.c.skill_id.in_(sorted(ids)), allow(access))
             .order_by(DOCUMENTS.c.skill_id)
         )
         kind = _SENT_HALF if self._database.is_server else _HALF
@@ -249,8 +264,9 @@ class DocumentIndex:
         if unknown:
             query = sa.select(TERMS).where(TERMS.c.term.in_(unknown))
             known = {row.term: int(row.documents) for row in connection.execute(query)}
-            kept.update({term: known.get(term, 0) for term in unknown})
-        return {term: kept[term] for term in terms}
+            # Not that nobody has it: whoever publishes it now is found now.
+            kept.update(known)
+        return {term: kept.get(term, 0) for term in terms}
 
     def _is_settled(self) -> bool:
         """Return whether what was counted is still near enough."""

@@ -80,6 +80,7 @@ SKILLS = sa.Table(
     sa.Index("hub_skills_name", "name"),
     sa.Index("hub_skills_head", "head"),
     sa.Index("hub_skills_tail", "tail"),
+    sa.Index("hub_skills_resembles", "resembles"),
 )
 VERSIONS = sa.Table(
     "hub_versions",
@@ -157,6 +158,8 @@ class HubDatabase:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.name, self.is_server = database.name, database.is_server
+        # None where it is a file.
+        self.server = database if database.is_server else None
 
     def reading(self) -> AbstractContextManager[sa.Connection]:
         """Give a connection that sees one moment.

@@ -26,7 +26,7 @@ from prowess.host.store import sqlite as sqlite_files
 
 VARIABLE = "PROWESS_DATABASE_URL"
 # The newest of the files under `migrations/versions`: what this Prowess reads and writes.
-SCHEMA = "0002"
+SCHEMA = "0003"
 CHANNEL = "prowess"
 POSTGRESQL = "postgresql"
 MOST_CONNECTIONS = 8
@@ -322,8 +322,6 @@ _ADVICE = {
     "42501": f"the user has no right to this: grant it, or give another user in {VARIABLE}",
     "42P01": f"a table is missing: {_MIGRATE}",
     "42703": f"a column is missing: {_MIGRATE}",
-    "28": f"the server refuses the user: correct user and password in {VARIABLE}",
-    "3D": f"create the database, or correct {VARIABLE}",
     "53": "the server has no more room or connections: make some, then try again",
     "55": "another gateway holds it: try again",
     "57014": "it took longer than allowed: try again, or look at the load of the server",
@@ -341,7 +339,8 @@ def describe_server(error: Exception) -> tuple[str, bool]:
     said = next((line.strip() for line in str(found).splitlines() if line.strip()), "no reason")
     is_lost = code.startswith(_LOST) if code else _is_disconnect(error)
     if is_lost:
-        advice = f"start the server, or correct {VARIABLE}"
+        # The driver knows no code where a server refuses to connect: its words say which it is.
+        advice = f"start the server, create the database, or correct user and address in {VARIABLE}"
     else:
         advice = _ADVICE.get(code) or _ADVICE.get(code[:2]) or "look at the log of the server"
     return f"cannot be used ({said.rstrip('.:')}): {advice}.", is_lost
