@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy.exc import DBAPIError
+from tests.integration.hub_world import open_world
 from tests.integration.postgres_world import execute, new_database, running_postgres
 from tests.integration.test_store_proposals import make
 
@@ -17,6 +18,7 @@ from prowess.host.store.migrations import migrate
 from prowess.host.store.proposals import StoredProposals
 from prowess.host.store.sessions import StoredSessions
 from prowess.host.store.usage import SqliteUsage
+from prowess.hub.model import HubRole
 from prowess.runtime.usage import UsageEvent, UsageTotal, Use
 from prowess.workshop.proposal import DEFAULT_CAPS
 
@@ -78,6 +80,41 @@ def test_what_was_copied_is_read_and_written_on(tmp_path: Path, postgres: Databa
     store.add(make(3), DEFAULT_CAPS)
     assert store.events("/work")[-1].sequence > last
     assert find_problems(postgres) == ()
+
+
+def test_a_hub_and_its_log_move_to_the_database(tmp_path: Path, postgres: Database) -> None:
+    state = tmp_path / "state"
+    with open_world(open_file(str(state / "hub/hub.db")), state) as world:
+        world.make_space("acme", ann=HubRole.PUBLISHER)
+        ann = world.enter("ann")
+        digests = [world.publish(ann, "tide-tables", number) for number in ("1.0.0", "1.1.0")]
+
+    copy_files(str(state), postgres)
+
+    with open_world(postgres, tmp_path / "other") as moved:
+        assert moved.service.reindex(lambda *_: None) == 1
+        assert moved.find("tides") == ["acme/tide-tables"]
+        skill = moved.service.find(ann, "acme/tide-tables")
+        assert [one.digest for one in moved.service.list_versions(ann, skill)] == digests[::-1]
+        moved.publish(ann, "tide-tables", "1.2.0")
+        assert moved.hub.audit.check().lines == 3
+        assert not moved.hub.audit.check().problem
+    assert count_rows(postgres)["hub_versions"] == 3
+    assert find_problems(postgres) == ()
+    execute(postgres, "delete from hub_blobs")
+    assert any("content is gone" in one.what for one in find_problems(postgres))
+
+
+def test_a_newer_schema_is_not_told_to_migrate(run: Run, postgres_database_url: str) -> None:
+    database = open_database(postgres_database_url)
+    execute(database, "update prowess_schema set version_num = '9999'")
+    database.close()
+
+    code, out, _ = run("status", url=postgres_database_url)
+
+    assert code == 1
+    assert "update Prowess" in out
+    assert "migrate" not in out
 
 
 def test_nothing_is_copied_over_what_is_there(tmp_path: Path, postgres: Database) -> None:

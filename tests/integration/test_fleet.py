@@ -37,7 +37,9 @@ from prowess.host.store.proposals import StoredProposals
 from prowess.host.store.sessions import StoredSessions
 from prowess.host.store.vectors import SqliteVectors
 from prowess.runtime.config.edits import ConfigEdits
+from prowess.wiring.fleet import FleetMember
 from prowess.wiring.library import Runtime, accept_finding, open_runtime, read_target
+from prowess.wiring.sharing import open_audit
 from prowess.workshop.proposal import DEFAULT_CAPS, EventKind, State
 
 Join = Callable[[str], Runtime]
@@ -159,6 +161,33 @@ def test_of_two_edits_by_hand_the_first_holds_and_the_other_is_kept(join: Join) 
 
     assert Path(second.config.path).read_text() == '{"plugins": {"enabled": false}}'
     assert Path(f"{second.config.path}.local").read_text() == '{"plugins": {"enabled": true}}'
+
+
+def test_what_is_decided_on_any_machine_is_one_log_of_the_fleet(join: Join) -> None:
+    first, second = join("one"), join("two")
+
+    for runtime, skill in ((first, "alpha"), (second, "beta"), (first, "gamma")):
+        open_audit(runtime).note({"event": "add", "skill": skill})
+
+    assert [row["skill"] for row in open_audit(second).read(9)] == ["alpha", "beta", "gamma"]
+    assert open_audit(first).check() == open_audit(second).check()
+    assert not open_audit(first).check().problem
+
+
+def test_a_log_that_grew_meanwhile_is_sent_whole(join: Join) -> None:
+    runtime = join("one")
+    log = Path(runtime.folders.state) / "safety-log.jsonl"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text('{"a": 1}\n' * 2_500)
+    member = FleetMember(runtime, lambda: None, lambda: None, lambda *_: None)
+    try:
+        member.start()
+
+        query = "select count(*) from audit_events where log = 'safety-log.jsonl'"
+        database = runtime.state.open_database()
+        wait_until(lambda: execute(database, query) == [(2_500,)])
+    finally:
+        member.stop()
 
 
 def test_lines_of_a_log_are_sent_once(join: Join, tmp_path: Path) -> None:

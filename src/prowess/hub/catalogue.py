@@ -246,6 +246,11 @@ class Catalogue:
             query = query.where(NAMESPACES.c.name == namespace)
         return list(connection.execute(query.offset(after).limit(most)).scalars())
 
+    def list_all(self, connection: sa.Connection) -> list[HubSkill]:
+        """Return every skill, also those of which no version can be had."""
+        rows = connection.execute(_select_skills().order_by(SKILLS.c.id))
+        return [read_skill(row) for row in rows]
+
     def read_found(
         self, connection: sa.Connection, ids: Sequence[int]
     ) -> dict[int, tuple[HubSkill, str, str]]:

@@ -427,10 +427,8 @@ class HubService:
         """Make everything anew by which skills are found, as another encoder needs it."""
         database, done = self._catalogue.database, 0
         with database.reading() as connection:
-            everything = Access(is_everything=True)
-            ids = self._catalogue.list_found(connection, everything, most=1 << 62)
-            skills = self._catalogue.read_found(connection, ids)
-        for done, (skill, _version, _archive) in enumerate(skills.values(), start=1):
+            skills = self._catalogue.list_all(connection)
+        for done, skill in enumerate(skills, start=1):
             told("reading skills", done, len(skills))
             with database.writing() as connection:
                 self._release(connection, skill)

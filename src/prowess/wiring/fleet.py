@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 # What is only added to; the database has the lines of every gateway.
-_LOGS = ("safety-log.jsonl", "audit.jsonl")
+_LOGS = ("safety-log.jsonl",)
 _TOPICS = frozenset(("proposals",))
 
 
@@ -88,7 +88,8 @@ class FleetMember:
             path = os.path.join(self._runtime.folders.state, name)
             size = os.path.getsize(path) if os.path.exists(path) else 0
             if size != self._sizes.get(name, 0):
-                files.ship(name, path)
+                while files.ship(name, path):
+                    pass
                 self._sizes[name] = size
 
     def _turn(self, problem: str) -> None:

@@ -94,7 +94,7 @@ def db_status_command(*, as_json: bool) -> int:
     print_text(f"  PostgreSQL {state.server}, pgvector {state.vector or 'missing'}")
     if not state.is_current:
         has = f"schema {state.version}" if state.version else "no tables"
-        print_text(f"  has {has}, needs {state.wanted}: run `prowess db migrate`.", "yellow")
+        print_text(f"  has {has}, needs {state.wanted}: {state.advice}.", "yellow")
         return _FAILED
     print_text(f"  schema {state.version}, as this Prowess needs it")
     for name, count in rows.items():

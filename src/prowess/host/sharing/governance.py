@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from prowess.errors import PathError, ProwessError, StoreError, explain_failure
 from prowess.host.files.state_files import locked, read_mapping, write_private
@@ -268,6 +268,18 @@ class AuditCheck:
     line: int = 0
 
 
+class SharedLines(Protocol):
+    """Lines that several machines add to, one at a time."""
+
+    name: str
+
+    def add(self, make: Callable[[bytes], bytes]) -> None:
+        """Add the line that is made from the last one, which is empty at the beginning."""
+
+    def read(self) -> list[bytes]:
+        """Return all lines, the oldest first."""
+
+
 class DecisionLog:
     """The log of one state folder."""
 
@@ -286,23 +298,25 @@ class DecisionLog:
                 head = read_mapping(self._head)
                 before, count = str(head.get("hash") or _START), int(head.get("lines") or 0)
                 before, count = self._catch_up(before, count)
-                body = {"time": self._now().isoformat(timespec="seconds"), **row, "before": before}
-                text = json.dumps(body, sort_keys=True, ensure_ascii=True)
-                now = hashlib.sha256(text.encode()).hexdigest()
+                line = self._write(row, before)
                 with open(self.path, "ab") as file:
-                    file.write(text.encode() + b"\n")
+                    file.write(line + b"\n")
                     file.flush()
                     os.fsync(file.fileno())
-                write_private(self._head, json.dumps({"hash": now, "lines": count + 1}))
+                write_private(self._head, json.dumps({"hash": _hash(line), "lines": count + 1}))
         except (OSError, ValueError) as error:
             said = explain_failure(error) if isinstance(error, OSError) else "its head is damaged"
             raise StoreError(shown(self.path), f"cannot be written: {said}.") from error
+
+    def _write(self, row: Mapping[str, Any], before: str) -> bytes:
+        body = {"time": self._now().isoformat(timespec="seconds"), **row, "before": before}
+        return json.dumps(body, sort_keys=True, ensure_ascii=True).encode()
 
     def _catch_up(self, before: str, count: int) -> tuple[str, int]:
         """Take in a line that was written by a process that was killed before it said so."""
         lines = self._lines()
         if len(lines) == count + 1 and json.loads(lines[-1]).get("before") == before:
-            return hashlib.sha256(lines[-1]).hexdigest(), count + 1
+            return _hash(lines[-1]), count + 1
         return before, count
 
     def read(self, most: int) -> list[dict[str, Any]]:
@@ -331,7 +345,7 @@ class DecisionLog:
                     line=number,
                     problem=f"line {number} does not follow from the line before it",
                 )
-            before = hashlib.sha256(line).hexdigest()
+            before = _hash(line)
         return AuditCheck(
             path=self.path, lines=len(lines), head=before, problem=self._end_problem(lines, before)
         )
@@ -363,3 +377,30 @@ class DecisionLog:
             raise StoreError(
                 shown(self.path), f"cannot be read: {explain_failure(error)}."
             ) from error
+
+
+class SharedDecisionLog(DecisionLog):
+    """The one log of a fleet, or of several hubs: the same chain, as rows that refuse a change."""
+
+    def __init__(self, lines: SharedLines, now: Callable[[], datetime]) -> None:
+        self.path, self._now, self._shared = lines.name, now, lines
+
+    def note(self, row: Mapping[str, Any]) -> None:
+        """Add a line.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        self._shared.add(lambda last: self._write(row, _hash(last) if last else _START))
+
+    def _end_problem(self, lines: Sequence[bytes], head: str) -> str:
+        # The table lets nobody take a line away: there is no second place to compare it with.
+        del lines, head
+        return ""
+
+    def _lines(self) -> list[bytes]:
+        return self._shared.read()
+
+
+def _hash(line: bytes) -> str:
+    return hashlib.sha256(line).hexdigest()

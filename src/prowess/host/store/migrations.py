@@ -36,6 +36,12 @@ class SchemaState(NamedTuple):
         """True where nothing has to be done."""
         return self.version == self.wanted
 
+    @property
+    def advice(self) -> str:
+        """What to do where it is not."""
+        is_newer = (self.version or "") > self.wanted
+        return "update Prowess" if is_newer else "run `prowess db migrate`"
+
 
 def read_state(database: Database) -> SchemaState:
     """Return what a server is, and which schema it has.

@@ -7,11 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prowess.errors import PathError
 from prowess.host.sharing.folder import KeptPackages, LockedFolder
-from prowess.host.sharing.governance import AskedOfSkills, DecisionLog, Governor, PolicyGate
+from prowess.host.sharing.governance import (
+    AskedOfSkills,
+    DecisionLog,
+    Governor,
+    PolicyGate,
+    SharedDecisionLog,
+)
 from prowess.host.sharing.policy_places import PolicyPlaces
 from prowess.host.sharing.signatures import SkillSignatures
 from prowess.host.sharing.sources import AllSources
@@ -23,8 +29,13 @@ from prowess.skills.text import clean
 from prowess.wire import sharing as wire_sharing
 from prowess.wiring.library import Runtime, read_target
 
+if TYPE_CHECKING:
+    from prowess.host.store.database import Database
+
 PLACES = ("user", "project", "agent")
 _SKILLS = "skills"
+# The logs of a database, by what decides.
+DECISIONS, HUB_DECISIONS = "decisions", "hub-decisions"
 
 
 def open_sources(runtime: Runtime) -> AllSources:
@@ -130,8 +141,19 @@ def _places(runtime: Runtime, workspace: str) -> PolicyPlaces:
 
 
 def open_audit(runtime: Runtime) -> DecisionLog:
-    """Return the log of decisions."""
-    return DecisionLog(runtime.folders.state, lambda: datetime.now(UTC))
+    """Return the log of decisions: of this machine, or of the fleet that it is part of."""
+    url, folder = runtime.state.database_url, runtime.folders.state
+    return open_log(runtime.state.open_database() if url else None, folder, DECISIONS)
+
+
+def open_log(database: "Database | None", folder: str, name: str) -> DecisionLog:
+    """Return a log of decisions: in a folder, or in a database under a name."""
+    if database is None:
+        return DecisionLog(folder, lambda: datetime.now(UTC))
+    from prowess.host.store.fleet.files import LogLines, read_id
+
+    lines = LogLines(database, name, read_id(folder))
+    return SharedDecisionLog(lines, lambda: datetime.now(UTC))
 
 
 def open_sharing(runtime: Runtime, folder: LockedFolder, agent_id: str | None = None) -> Sharing:

@@ -5,14 +5,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from prowess.errors import ProwessError
 from prowess.host.sharing.governance import DecisionLog
 from prowess.host.sharing.packages import find_skills
 from prowess.host.sharing.site import check_publishable
-from prowess.host.store.database import VARIABLE, open_database, open_file
+from prowess.host.store.database import open_database, open_file
 from prowess.host.writers.export import pack_build
 from prowess.hub.catalogue import Catalogue
 from prowess.hub.model import HubCaller, TokenScope
@@ -25,6 +24,7 @@ from prowess.runtime.ports import Encoder
 from prowess.runtime.sharing.ports import Package
 from prowess.safety.rules.table import read_version
 from prowess.wiring.library import Runtime, open_runtime
+from prowess.wiring.sharing import HUB_DECISIONS, open_log
 
 FOLDER, STORE_FILE = "hub", "hub.db"
 _MOST_RULES = 20
@@ -54,14 +54,14 @@ def opened_hub(folder: str = "", url: str = "") -> Iterator[OpenHub]:
 
     Args:
         folder: where its files are; by default `hub` in the state folder.
-        url: a PostgreSQL database; by default the environment says, and else there is none.
+        url: a PostgreSQL database; by default that of the fleet, where there is one.
 
     Raises:
         StoreError: the store cannot be used.
     """
     with open_runtime(None) as runtime:
         place = os.path.abspath(folder or os.path.join(runtime.folders.state, FOLDER))
-        address = url or runtime.environ.get(VARIABLE, "")
+        address = url or runtime.state.database_url
         found = open_database(address) if address else open_file(os.path.join(place, STORE_FILE))
         database = HubDatabase(found)
         try:
@@ -76,7 +76,7 @@ def open_hub(runtime: Runtime, database: HubDatabase, folder: str) -> OpenHub:
     database.prepare(lambda: measure(encoder))
     now = _now_ms
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    audit = DecisionLog(folder, lambda: datetime.now(UTC))
+    audit = open_log(database.server, folder, HUB_DECISIONS)
     ports = HubPorts(
         catalogue=Catalogue(database, now),
         people=HubPeople(database, now),

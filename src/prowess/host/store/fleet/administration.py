@@ -29,7 +29,16 @@ _OF_FILES: Mapping[str, Mapping[str, str]] = {
     "usage.db": {"totals": "usage_totals", "events": "usage_events", "days": "usage_days"},
     "reports.db": {"reports": "scan_reports"},
     "vectors.db": {"vectors": "vectors"},
-}
+    # What skills are found by is made anew: the other engine has another index.
+    "hub/hub.db": {
+        f"hub_{name}": f"hub_{name}"
+        for name in (
+            "namespaces", "members", "tokens", "skills", "versions", "files", "blobs", "labels"
+        )
+    },
+}  # fmt: skip
+# The logs of decisions, by the name that they have in the database.
+_LOGS = {"audit.jsonl": "decisions", "hub/audit.jsonl": "hub-decisions"}
 
 
 class DatabaseProblem(NamedTuple):
@@ -54,9 +63,10 @@ def count_rows(database: Database) -> Mapping[str, int]:
         StoreError: it cannot be read.
     """
     with database.reading(files.TABLES) as connection:
+        names = set(sa.inspect(connection).get_table_names()) - {VERSION.name}
         return {
-            name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
-            for name, table in sorted(all_tables().items())
+            name: connection.scalar(sa.select(sa.func.count()).select_from(sa.table(name))) or 0
+            for name in sorted(names)
         }
 
 
@@ -73,8 +83,9 @@ def copy_files(
     Raises:
         StoreError: a file cannot be read, or the database holds something already.
     """
-    tables, done = all_tables(), {}
+    done = {}
     with database.writing(files.TABLES, proposals.TOPIC) as connection:
+        tables = {**_read_hub_tables(connection), **all_tables()}
         for file, names in _OF_FILES.items():
             path = os.path.join(state, file)
             if sqlite_files.identity(path) is None:
@@ -83,7 +94,17 @@ def copy_files(
                 for old, new in names.items():
                     _refuse_full(connection, tables[new], database)
                     done[new] = _copy((source, old), connection, tables[new], tell)
+        gateway = files.read_id(state)
+        for file, log in _LOGS.items():
+            done[log] = files.copy_log(connection, os.path.join(state, file), log, gateway)
     return {name: count for name, count in done.items() if count is not None}
+
+
+def _read_hub_tables(connection: sa.Connection) -> Mapping[str, sa.Table]:
+    """Return the tables of a hub as they are there: this layer does not know them."""
+    found = sa.MetaData()
+    found.reflect(connection, only=list(_OF_FILES["hub/hub.db"].values()))
+    return found.tables
 
 
 def _open(path: str) -> sqlite3.Connection:
@@ -171,8 +192,8 @@ def find_problems(database: Database) -> tuple[DatabaseProblem, ...]:
     """
     state = read_state(database)
     if not state.is_current:
-        advice = "run `prowess db migrate`" if (state.version or "") < SCHEMA else "update Prowess"
-        return (DatabaseProblem(f"its schema is {state.version or 'none'}, not {SCHEMA}", advice),)
+        said = f"its schema is {state.version or 'none'}, not {SCHEMA}"
+        return (DatabaseProblem(said, state.advice),)
     try:
         with database.engine.connect() as connection:
             # What reads tables that are not as they should be only repeats that.
@@ -222,6 +243,10 @@ _STRAYS = {
     "sessions whose prompt is gone": "SELECT count(*) FROM session_snapshots AS s"
     " WHERE s.prompt_hash IS NOT NULL AND NOT EXISTS"
     " (SELECT 1 FROM prompts AS p WHERE p.hash = s.prompt_hash)",
+    "versions of skills that are gone": "SELECT count(*) FROM hub_versions AS v WHERE NOT EXISTS"
+    " (SELECT 1 FROM hub_skills AS s WHERE s.id = v.skill_id)",
+    "files of versions whose content is gone": "SELECT count(*) FROM hub_files AS f WHERE NOT"
+    " EXISTS (SELECT 1 FROM hub_blobs AS b WHERE b.sha256 = f.sha256)",
     "proposals without an event": "SELECT count(*) FROM workshop_proposals AS p WHERE NOT EXISTS"
     " (SELECT 1 FROM workshop_events AS e WHERE e.proposal_id = p.id)",
 }

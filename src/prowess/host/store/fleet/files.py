@@ -6,7 +6,8 @@ fleet, begins from the newest, and what is written counts once the database has 
 edited by hand is given to the others, unless they have a newer one: then that one holds, and the
 edited text is kept beside it.
 
-The log files of a gateway are only added to, here and in the database.
+Logs are only added to: what was decided is one log of the whole fleet, and of each gateway's own
+log files the database has a copy.
 """
 
 import hashlib
@@ -58,6 +59,38 @@ _ID_FILE = "gateway-id"
 _MOST_LINES_SENT = 1_000
 
 
+class LogLines:
+    """The lines of one log, which all machines of a fleet add to."""
+
+    def __init__(self, database: Database, log: str, gateway: str) -> None:
+        """Nothing is read yet; `gateway` is who adds lines here."""
+        self._database, self._log, self._gateway = database, log, gateway
+        self.name = f"{log} in {database.name}"
+        self._mine = _AUDIT.c.log == log
+
+    def add(self, make: Callable[[bytes], bytes]) -> None:
+        """Add the line that is made from the last one, which is empty at the beginning.
+
+        Raises:
+            StoreError: the database cannot be used.
+        """
+        last = sa.select(_AUDIT.c.body).where(self._mine).order_by(_AUDIT.c.number.desc()).limit(1)
+        row = {"log": self._log, "gateway": self._gateway, "at": time.time()}
+        with self._database.writing(TABLES, turn=f"log {self._log}") as connection:
+            body = make((connection.scalar(last) or "").encode()).decode()
+            connection.execute(sa.insert(_AUDIT).values(**row, body=body))
+
+    def read(self) -> list[bytes]:
+        """Return all lines, the oldest first.
+
+        Raises:
+            StoreError: the database cannot be used.
+        """
+        query = sa.select(_AUDIT.c.body).where(self._mine).order_by(_AUDIT.c.number)
+        with self._database.reading(TABLES) as connection:
+            return [body.encode() for body in connection.scalars(query)]
+
+
 class SharedFile(NamedTuple):
     """One file: where it is here, and what of it is about this machine alone."""
 
@@ -94,7 +127,7 @@ class SharedFiles:
         self._shared = dict(shared)
         self._names = {os.path.abspath(one.path): name for name, one in shared.items()}
         self._copies: dict[str, _Copy] = {}
-        self.gateway = _read_id(state)
+        self.gateway = read_id(state)
 
     @contextmanager
     def hold(self, path: str) -> Iterator[None]:
@@ -192,6 +225,22 @@ class SharedFiles:
         return _Copy(number=copy.number + 1, digest=_digest(content))
 
 
+def copy_log(connection: sa.Connection, path: str, log: str, gateway: str) -> int | None:
+    """Write the lines of a file into a log that is empty; return how many, None without a file.
+
+    Raises:
+        StoreError: the log has lines already, to which these do not lead.
+    """
+    lines = _read_lines(path)
+    if not lines:
+        return None
+    if connection.scalar(sa.select(sa.func.count()).where(_AUDIT.c.log == log)):
+        raise StoreError(path, f"cannot go before the log {log}: copy into an empty database.")
+    row = {"log": log, "gateway": gateway, "at": time.time()}
+    connection.execute(sa.insert(_AUDIT), [{**row, "body": line} for line in lines])
+    return len(lines)
+
+
 def _read(path: str) -> bytes | None:
     try:
         with open(path, "rb") as file:
@@ -225,7 +274,7 @@ def _digest(content: bytes | None) -> str:
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
-def _read_id(state: str) -> str:
+def read_id(state: str) -> str:
     """Return the name of this gateway in the fleet, which its state folder keeps."""
     path = os.path.join(state, _ID_FILE)
     found = (_read(path) or b"").decode("ascii", "replace").strip()
