@@ -3,12 +3,21 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import pytest
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp_types import TextResourceContents
+from starlette.testclient import TestClient
 from tests.integration.hub_world import HubWorld, ask, describe, open_world, served_hub
+from tests.integration.mcp_world import SECONDS, plainly, sha256, skills_of
 from tests.integration.sharing_world import PIPE, Home, write
 
 from prowess.host.store.database import open_file
 from prowess.hub.model import HubRole, TokenScope
+from prowess.mcp.protocol import SkillEntry
+from prowess.wiring.serve import ServeRequest, open_gateway
 
 FILES = {"SKILL.md": describe("notes"), "scripts/run.sh": b"echo 1\n"}
 
@@ -175,3 +184,46 @@ def test_strangers_and_wrong_requests_get_a_plain_answer(world: HubWorld, addres
     assert ask(f"{skill}/deprecation", writing, "PUT", {"message": "use other"})[1]["deprecated"]
     assert ask(f"{skill}/versions/1.0.0/yank", writing, "POST", {"reason": "bad"})[0] == 200
     assert ask(f"{skill}/versions", writing)[1]["versions"][0]["state"] == "yanked"
+
+
+async def visit(address: str, token: str) -> tuple[list[SkillEntry], str]:
+    """Return what a client of MCP is listed, and what it reads of the first file of the first."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    with anyio.fail_after(SECONDS):
+        async with create_mcp_http_client(headers=headers) as http:
+            transport = streamable_http_client(f"{address}/api/hub/v1/mcp", http_client=http)
+            async with Client(transport) as client:
+                found = await skills_of(client)
+                read = await client.read_resource("skill://notes/SKILL.md")
+    assert isinstance(read.contents[0], TextResourceContents)
+    return found, read.contents[0].text
+
+
+def test_mcp_clients_see_what_their_token_may_see(world: HubWorld, address: str) -> None:
+    world.publish(world.enter("ann"), "notes", files=FILES, namespace="acme")
+
+    found, text = plainly(lambda: visit(address, world.give_token("eve")))
+
+    assert [one.uri for one in found] == ["skill://notes/SKILL.md"]
+    assert found[0].resources != "dynamic"
+    assert {one.digest for one in found[0].resources} == {sha256(one) for one in FILES.values()}
+    assert text.encode() == FILES["SKILL.md"]
+    with pytest.raises(MCPError, match="nothing at skill://notes"):
+        plainly(lambda: visit(address, ""))
+
+
+def test_a_gateway_serves_a_hub_beside_its_own_page(tmp_path: Path) -> None:
+    request = ServeRequest(workspace=str(tmp_path), has_hub=True)
+    gateway = open_gateway(request, home=str(tmp_path / "state"), environ={"HOME": str(tmp_path)})
+    try:
+        here = ("127.0.0.1", 40_000)
+        with TestClient(gateway.app, "http://127.0.0.1:18789", client=here) as client:
+            index = client.get("/.well-known/agent-skills/index.json")
+            refused = client.post("/api/v1/skills")
+            health = client.get("/health")
+
+        assert index.json()["skills"] == []
+        assert refused.status_code == 401
+        assert "agents" in health.json()
+    finally:
+        gateway.close()

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from prowess.errors import HubError, ProwessError
 from prowess.hub.clawhub import clawhub_routes
+from prowess.hub.mcp import HubMcp
 from prowess.hub.model import HubSkill, HubVersion
 from prowess.hub.plugins import MARKETPLACE, plugin_routes
 from prowess.hub.service import MOST_FOUND, Hit, HubService
@@ -30,6 +31,7 @@ from prowess.sharing.lock import ALGORITHM, PREFIX
 from prowess.sharing.merge import show_difference
 
 API = "/api/hub/v1"
+MCP = f"{API}/mcp"
 INDEX = "/.well-known/agent-skills/index.json"
 # Of one index: readers take it whole.
 _MOST_INDEXED, _MOST_LISTED = 5_000, 200
@@ -44,7 +46,10 @@ def build_hub_app(service: HubService, version: str) -> Starlette:
     """Return the app of a hub."""
     reading: dict[str, Reply] = {
         "/": lambda ask: _about(ask, version),
+        # By whether the store can be read, under the names that a gateway has.
         "/health": _health,
+        "/health/ready": _health,
+        "/health/live": lambda _ask: {"ok": True},
         f"{API}/search": _search,
         f"{API}/skills": _list,
         _SKILL: _skill,
@@ -70,6 +75,7 @@ def build_hub_app(service: HubService, version: str) -> Starlette:
                 Route(path, _change(service, reply), methods=[method])
                 for (path, method), reply in writing.items()
             ),
+            Route(MCP, HubMcp(service, version)),
             *clawhub_routes(service),
             *plugin_routes(service),
         ],
@@ -79,6 +85,12 @@ def build_hub_app(service: HubService, version: str) -> Starlette:
             Exception: show_problem,
         },
     )
+
+
+def route_to_hub(app: Starlette) -> list[Route]:
+    """Return the routes of a hub for the app of a gateway, whose page and health are its own."""
+    paths = dict.fromkeys(one.path for one in app.routes if isinstance(one, Route))
+    return [Route(path, app) for path in paths if path != "/" and not path.startswith("/health")]
 
 
 def _change(
@@ -101,6 +113,7 @@ def _about(ask: HubRequest, version: str) -> Json:
         "clawhub": ask.base,
         "index": f"{ask.base}{INDEX}",
         "marketplace": f"{ask.base}{MARKETPLACE}",
+        "mcp": f"{ask.base}{MCP}",
     }
 
 

@@ -33,7 +33,7 @@ from prowess.runtime.ports import Encoder
 from prowess.runtime.sharing.ports import OfferedSkill, Package
 from prowess.safety.paths import shown
 from prowess.settings import SpecMode
-from prowess.skills.model import Document, Source, Tier
+from prowess.skills.model import Document, Skill, Source, Tier
 from prowess.skills.parse import parse
 
 MOST_FOUND, _LONGEST_ASKED = 50, 2_000
@@ -97,6 +97,25 @@ class Hit:
     def slug(self) -> str:
         """The flat name by which clients that know no namespaces ask for it."""
         return self.skill.name if self.is_eldest else flatten(self.skill)
+
+
+def read_skill(skill: HubSkill, files: Package) -> Skill:
+    """Return what the SKILL.md among the files of a version says.
+
+    Raises:
+        HubError: it cannot be read.
+    """
+    page = next(path for path in files if path.lower() == "skill.md")
+    document = Document(
+        source=Source(tier=Tier.MANAGED, root=""),
+        path=f"{skill.name}/{page}",
+        folder=skill.name,
+        content=files[page].content,
+    )
+    parsed = parse(document, SpecMode.MIXED).skill
+    if parsed is None:
+        raise HubError(skill.address, "has a SKILL.md that cannot be read.")
+    return parsed
 
 
 def flatten(skill: HubSkill) -> str:
@@ -445,17 +464,7 @@ class HubService:
         self._index.put(connection, [self._make_document(skill, newest, files)])
 
     def _make_document(self, skill: HubSkill, version: HubVersion, files: Package) -> NewDocument:
-        page = next(path for path in files if path.lower() == "skill.md")
-        document = Document(
-            source=Source(tier=Tier.MANAGED, root=""),
-            path=f"{skill.name}/{page}",
-            folder=skill.name,
-            content=files[page].content,
-        )
-        parsed = parse(document, SpecMode.MIXED).skill
-        if parsed is None:
-            raise HubError(skill.address, "has a SKILL.md that cannot be read.")
-        texts, encoder = read_texts(parsed), self._ports.encoder
+        texts, encoder = read_texts(read_skill(skill, files)), self._ports.encoder
         return NewDocument(
             skill_id=skill.id,
             space=skill.namespace.id,

@@ -211,7 +211,7 @@ class McpCatalogue:
         """
         place = parse(uri)
         if place is None or place.path != SKILL_FILE:
-            raise _unknown(uri)
+            raise unknown_address(uri)
         return self._served(place.name, uri)
 
     def file(self, uri: str) -> bytes:
@@ -223,10 +223,10 @@ class McpCatalogue:
         """
         place = parse(uri)
         if place is None:
-            raise _unknown(uri)
+            raise unknown_address(uri)
         content = self._served(place.name, uri).files.get(place.path)
         if content is None:
-            raise _unknown(uri)
+            raise unknown_address(uri)
         return content
 
     def read(self, skill: Skill, path: str = "", start: int = 0) -> SkillText:
@@ -278,19 +278,8 @@ class McpCatalogue:
         """
         place = parse(uri)
         if place is None:
-            raise _unknown(uri)
-        skill = self._served(place.name, uri)
-        inside = _inside(skill.files, place.path.rstrip("/"))
-        if not inside:
-            raise _unknown(uri)
-        after = self._cursors.last(uri, cursor)
-        paths = sorted(path for path in inside if path > after)
-        is_more = len(paths) > most
-        return Directory(
-            skill=skill,
-            entries=[DirectoryEntry(path, inside[path]) for path in paths[:most]],
-            cursor=self._cursors.after(uri, paths[most - 1]) if is_more else None,
-        )
+            raise unknown_address(uri)
+        return list_directory(self._served(place.name, uri), uri, self._cursors, cursor, most)
 
     def _listed(self, names: Sequence[str]) -> tuple[dict[str, SkillFacts], list[str]]:
         """Read skills; return those that are served, and the names of those that changed."""
@@ -311,7 +300,7 @@ class McpCatalogue:
         skill = self.addressed().get(name) or self._find_held_back(name)
         found = None if skill is None else self._read(skill) or self._anew(name)
         if found is None:
-            raise _unknown(uri)
+            raise unknown_address(uri)
         return found
 
     def _find_held_back(self, name: str) -> Skill | None:
@@ -338,6 +327,28 @@ def _is_own(skill: Skill, path: str) -> bool:
     return name.lower() == posixpath.basename(skill.path).lower()
 
 
+def list_directory(
+    skill: ServedSkill, uri: str, cursors: Cursors, cursor: str | None, most: int = PAGE
+) -> Directory:
+    """Return what the folder at an address in a skill holds, by name.
+
+    Raises:
+        NotThere: there is no such folder, or the cursor is none of ours.
+    """
+    place = parse(uri)
+    inside = {} if place is None else _inside(skill.files, place.path.rstrip("/"))
+    if not inside:
+        raise unknown_address(uri)
+    after = cursors.last(uri, cursor)
+    paths = sorted(path for path in inside if path > after)
+    is_more = len(paths) > most
+    return Directory(
+        skill=skill,
+        entries=[DirectoryEntry(path, inside[path]) for path in paths[:most]],
+        cursor=cursors.after(uri, paths[most - 1]) if is_more else None,
+    )
+
+
 def _inside(files: Mapping[str, bytes], folder: str) -> dict[str, int | None]:
     """Return what lies right in a folder: files with their sizes, folders without one."""
     prefix = f"{folder}/" if folder else ""
@@ -349,6 +360,7 @@ def _inside(files: Mapping[str, bytes], folder: str) -> dict[str, int | None]:
     return found
 
 
-def _unknown(uri: str) -> NotThere:
+def unknown_address(uri: str) -> NotThere:
+    """Return what is said of an address at which nothing is."""
     shown = one_line(uri)[:_LONGEST_SAID]
     return NotThere(f"there is nothing at {shown}: ask for skills/list, or call find_skills.")

@@ -96,13 +96,22 @@ def serve_files(skill: Skill, target: "Target") -> ServedSkill | None:
     page = target.files.get(own)
     if name is None or page is None or sha256(page).hexdigest() != skill.content_hash:
         return None
-    others = {path: target.files[path] for path in sorted(target.files) if path != own}
-    files = {SKILL_FILE: page}
-    files |= {path: content for path, content in others.items() if _can_serve(path, content)}
+    whole = not any(_matters(entry) for entry in target.refused)
+    return serve_content(name, skill, target.files, whole=whole)
+
+
+def serve_content(
+    name: str, skill: Skill, content: Mapping[str, bytes], *, whole: bool = True
+) -> ServedSkill:
+    """Return what is served of a skill under a name; `whole` where `content` is all there is."""
+    own = posixpath.basename(skill.path)
+    others = {path: content[path] for path in sorted(content) if path != own}
+    files = {SKILL_FILE: content[own]}
+    files |= {path: found for path, found in others.items() if _can_serve(path, found)}
     left_out = any(is_part_of_skill(path) and path not in files for path in others)
-    whole = not left_out and not any(_matters(entry) for entry in target.refused)
     is_small = len(files) <= MOST_FILES and sum(map(len, files.values())) <= MOST_BYTES
-    return ServedSkill(name=name, frontmatter=skill.fields, files=files, whole=whole and is_small)
+    is_whole = whole and is_small and not left_out
+    return ServedSkill(name=name, frontmatter=skill.fields, files=files, whole=is_whole)
 
 
 def _matters(entry: LedgerEntry) -> bool:

@@ -10,7 +10,7 @@ import functools
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -72,8 +72,8 @@ from prowess.mcp.protocol import (
 from prowess.skills.text import one_line
 
 if TYPE_CHECKING:
-    from prowess.mcp.catalogue import Directory, DirectoryEntry, ListPage
-    from prowess.mcp.manifest import SkillFacts
+    from prowess.mcp.catalogue import Directory, DirectoryEntry, ListPage, Page
+    from prowess.mcp.manifest import ServedSkill, SkillFacts
     from prowess.mcp.service import McpService
     from prowess.skills.catalog import AddressedSkill
 
@@ -299,7 +299,7 @@ def build_server(
         on_call_tool=_typed(answers, _call_tool),
         on_list_resources=_resources(answers),
         on_list_resource_templates=_templates,
-        on_read_resource=_typed(answers, _read_resource),
+        on_read_resource=_served(answers, read_resource),
         on_subscriptions_listen=answers.listen,
         on_list_prompts=_plain(
             answers, lambda service: ListPromptsResult(prompts=service.prompts.list_prompts())
@@ -310,11 +310,33 @@ def build_server(
     server.add_notification_handler(
         "notifications/initialized", NotificationParams, answers.welcome
     )
-    server.add_request_handler(LIST, PaginatedRequestParams, _typed(answers, _list_skills))
-    server.add_request_handler(GET, GetParams, _typed(answers, _get_skill))
-    server.add_request_handler(READ_DIRECTORY, DirectoryParams, _typed(answers, _read_directory))
+    server.add_request_handler(LIST, PaginatedRequestParams, _served(answers, list_skills))
+    server.add_request_handler(GET, GetParams, _served(answers, get_skill))
+    server.add_request_handler(READ_DIRECTORY, DirectoryParams, _served(answers, read_directory))
     server.extensions[EXTENSION] = dict(SETTINGS)
     return server
+
+
+class ServedCatalogue(Protocol):
+    """Skills as the extension serves them: those of an agent, or those of a hub."""
+
+    def page(self, cursor: str | None = None) -> "Page":
+        """Return the next skills after a cursor."""
+
+    def skill(self, uri: str) -> "ServedSkill":
+        """Return the skill whose SKILL.md has that address."""
+
+    def file(self, uri: str) -> bytes:
+        """Return the content of the file at an address."""
+
+    def directory(self, uri: str, cursor: str | None = None) -> "Directory":
+        """Return what a folder of a skill holds."""
+
+
+def _served(
+    answers: Answers, act: Callable[[ServedCatalogue, P], T]
+) -> Callable[[Context, P], Awaitable[T]]:
+    return _typed(answers, lambda service, params: act(service.catalogue, params))
 
 
 def _typed(
@@ -376,15 +398,17 @@ def _get_prompt(service: "McpService", params: GetPromptRequestParams) -> GetPro
     return service.prompts.get(params.name, params.arguments)
 
 
-def _list_skills(service: "McpService", params: PaginatedRequestParams) -> SkillsListResult:
-    page = service.catalogue.page(params.cursor)
+def list_skills(catalogue: ServedCatalogue, params: PaginatedRequestParams) -> SkillsListResult:
+    """Answer `skills/list`."""
+    page = catalogue.page(params.cursor)
     return SkillsListResult(
         skills=[_entry(skill) for skill in page.skills], next_cursor=page.cursor, ttl_ms=TTL_MS
     )
 
 
-def _get_skill(service: "McpService", params: GetParams) -> SkillsGetResult:
-    return SkillsGetResult(skill=_entry(service.catalogue.skill(params.uri).facts), ttl_ms=TTL_MS)
+def get_skill(catalogue: ServedCatalogue, params: GetParams) -> SkillsGetResult:
+    """Answer `skills/get`."""
+    return SkillsGetResult(skill=_entry(catalogue.skill(params.uri).facts), ttl_ms=TTL_MS)
 
 
 def _entry(skill: "SkillFacts") -> SkillEntry:
@@ -434,8 +458,11 @@ async def _templates(
     return ListResourceTemplatesResult(resource_templates=[template])
 
 
-def _read_resource(service: "McpService", params: ReadResourceRequestParams) -> ReadResourceResult:
-    content = service.catalogue.file(params.uri)
+def read_resource(
+    catalogue: ServedCatalogue, params: ReadResourceRequestParams
+) -> ReadResourceResult:
+    """Answer `resources/read`."""
+    content = catalogue.file(params.uri)
     try:
         # As it is, a byte order mark and line ends included: a client checks its digest.
         text = content.decode("utf-8")
@@ -447,8 +474,9 @@ def _read_resource(service: "McpService", params: ReadResourceRequestParams) -> 
     return ReadResourceResult(contents=[found], ttl_ms=0)
 
 
-def _read_directory(service: "McpService", params: DirectoryParams) -> DirectoryReadResult:
-    found = service.catalogue.directory(params.uri, params.cursor)
+def read_directory(catalogue: ServedCatalogue, params: DirectoryParams) -> DirectoryReadResult:
+    """Answer `resources/directory/read`."""
+    found = catalogue.directory(params.uri, params.cursor)
     return DirectoryReadResult(
         resources=[_in_directory(found, entry) for entry in found.entries],
         next_cursor=found.cursor,

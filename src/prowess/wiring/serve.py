@@ -99,6 +99,8 @@ from prowess.wiring.warm_hook import serving_hooks
 from prowess.wiring.workshop import workshop_ports
 
 if TYPE_CHECKING:
+    from starlette.routing import Route
+
     from prowess.wiring.sharing.hub import OpenHub
 
 log = logging.getLogger(__name__)
@@ -250,6 +252,8 @@ class ServeRequest:
     workspace: str | None = None
     log_level: str = "info"
     log_format: str = "text"
+    # Whether a hub is served beside it.
+    has_hub: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,7 +330,17 @@ def open_gateway(
         runtime=runtime,
         services=services,
         hub=hub,
-        app=_app(_table(runtime, services, hub, told), services, hub, options, mcp),
+        app=build_app(
+            _table(runtime, services, hub, told),
+            hub,
+            options,
+            lambda: snapshot(services),
+            lambda: health(services),
+            static=studio_files(),
+            metrics_extra=lambda: count_database(services),
+            mcp=mcp,
+            more=_route_to_hub(runtime) if request.has_hub else (),
+        ),
         options=options,
         news=news,
         fleet=fleet,
@@ -339,19 +353,19 @@ def _let_go(nodes: Nodes, hub: Hub, client: Client) -> None:
         threading.Thread(target=nodes.leave, args=(client.id,), daemon=True).start()
 
 
-def _app(
-    table: MethodTable, services: Services, hub: Hub, options: GatewayOptions, mcp: McpEndpoint
-) -> Starlette:
-    return build_app(
-        table,
-        hub,
-        options,
-        lambda: snapshot(services),
-        lambda: health(services),
-        static=studio_files(),
-        metrics_extra=lambda: count_database(services),
-        mcp=mcp,
-    )
+def _route_to_hub(runtime: Runtime) -> "list[Route]":
+    """Return the routes of the hub that has the state of this gateway.
+
+    Raises:
+        StoreError: its store cannot be used.
+    """
+    # Late: most gateways have none.
+    from prowess.hub.app import build_hub_app, route_to_hub
+    from prowess.wiring.sharing.hub import open_hub, open_store
+
+    hub = open_hub(runtime, *open_store(runtime))
+    hub.check_encoder()
+    return route_to_hub(build_hub_app(hub.service, __version__))
 
 
 def _publisher(hub: Hub, mcp: McpEndpoint) -> Callable[[str, dict[str, object]], None]:
@@ -578,7 +592,7 @@ def serve_hub(
     with ExitStack() as stack:
         stack.enter_context(logging_to(None, request.log_level, request.log_format))
         hub = stack.enter_context(opened_hub(folder, url))
-        hub.database.check_encoder("" if hub.encoder is None else hub.encoder.id)
+        hub.check_encoder()
         bound = stack.enter_context(listening(request))
         address = find_address(request.host, bound)
         options = GatewayOptions(version=__version__)

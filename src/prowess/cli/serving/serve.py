@@ -94,6 +94,7 @@ def lsp_command(workspace: str | None) -> int:
     metavar="T",
     help="What clients must know; better in PROWESS_GATEWAY_TOKEN, since others see arguments.",
 )
+@click.option("--hub", "has_hub", is_flag=True, help="Serve a hub too (see prowess hub).")
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON.")
 @log_options

@@ -40,6 +40,14 @@ class OpenHub:
     audit: DecisionLog
     encoder: Encoder | None
 
+    def check_encoder(self) -> None:
+        """Make sure that what is searched was indexed by the encoder of this hub.
+
+        Raises:
+            StoreError: it was another one.
+        """
+        self.database.check_encoder("" if self.encoder is None else self.encoder.id)
+
     @property
     def operator(self) -> HubCaller:
         """Whoever can write the hub's files: they may do everything, under their own name."""
@@ -60,14 +68,25 @@ def opened_hub(folder: str = "", url: str = "") -> Iterator[OpenHub]:
         StoreError: the store cannot be used.
     """
     with open_runtime(None) as runtime:
-        place = os.path.abspath(folder or os.path.join(runtime.folders.state, FOLDER))
-        address = url or runtime.state.database_url
-        found = open_database(address) if address else open_file(os.path.join(place, STORE_FILE))
-        database = HubDatabase(found)
+        database, place = open_store(runtime, folder, url)
         try:
             yield open_hub(runtime, database, place)
         finally:
             database.close()
+
+
+def open_store(runtime: Runtime, folder: str = "", url: str = "") -> tuple[HubDatabase, str]:
+    """Return where a hub keeps its catalogue, and its folder.
+
+    Raises:
+        StoreError: the address is none of a database.
+    """
+    place = os.path.abspath(folder or os.path.join(runtime.folders.state, FOLDER))
+    if url:
+        return HubDatabase(open_database(url)), place
+    if runtime.state.database_url:
+        return HubDatabase(runtime.state.open_database()), place
+    return HubDatabase(open_file(os.path.join(place, STORE_FILE))), place
 
 
 def open_hub(runtime: Runtime, database: HubDatabase, folder: str) -> OpenHub:
