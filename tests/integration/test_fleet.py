@@ -304,11 +304,11 @@ def test_thousands_of_upserts_at_once_lose_and_double_nothing(postgres: Database
     with reopened(postgres) as other, ThreadPoolExecutor(16) as pool:
         stores = StoredSessions(postgres), StoredSessions(other)
         list(
-            pool.map(lambda turn: stores[turn % 2].record_use(f"s{turn % 97}", turn), range(2_000))
+            pool.map(lambda turn: stores[turn % 2].record_use(f"s{turn % 97}", turn), range(10_000))
         )
 
     counted = execute(postgres, "select count(*), sum(uses), max(last_used_ms) from skill_uses")
-    assert counted == [(97, 2_000, 1_999)]
+    assert counted == [(97, 10_000, 9_999)]
 
 
 @pytest.fixture

@@ -1,12 +1,15 @@
 """What a hub promises, on SQLite and on PostgreSQL: rights, versions, labels, review and search."""
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from benchmarks.scale.hub import ask_questions, encode_pairs, fill, make_skills
 from tests.integration.hub_world import HubWorld, describe, open_world
+from tests.integration.postgres_world import reopened
 from tests.integration.sharing_world import PIPE
 
 from prowess.errors import HubConflictError, HubDeniedError, HubError, HubNotFoundError, StoreError
@@ -14,6 +17,7 @@ from prowess.host.store.database import Database, open_file
 from prowess.hub.model import HubCaller, HubRole, TokenScope, VersionState
 from prowess.hub.ranking import read_asked
 from prowess.hub.search import NEAREST, Access, DocumentIndex
+from prowess.hub.tables import HubDatabase
 from prowess.testing import HashingEncoder
 
 NOBODY = HubCaller()
@@ -156,14 +160,15 @@ def test_a_fresh_look_alike_never_stands_above_a_known_name(world: HubWorld) -> 
     ann, eve = world.enter("ann"), world.enter("eve")
     plain = describe("release-notes", "Writes notes.")
     world.publish(ann, "release-notes", files={"SKILL.md": plain})
-    for name in ("release-n0tes", "release-notes", "realease-notes"):
+    names = ("release-n0tes", "release-notes", "notes-release", "release-notes2", "realease-notes")
+    for name in names:
         text = "Writes release notes and changelogs from commits. Use for release notes."
         world.publish(eve, name, files={"SKILL.md": describe(name, text)})
 
     found = world.find("write release notes and changelogs from my commits")
 
     assert found[0] == "acme/release-notes"
-    assert len(found) == 4
+    assert len(found) == 6
     operator = world.hub.operator
     world.service.vouch(operator, "evil/realease-notes")
     assert world.find("write release notes and changelogs from my commits")[0].startswith("evil/")
@@ -198,6 +203,23 @@ def test_a_word_that_nobody_had_is_found_as_soon_as_somebody_publishes_it(world:
 
     assert before == []
     assert len(other.search(asked, None, Access(), english_only=True)) == 1
+
+
+def test_what_one_hub_publishes_eight_find_within_a_second(
+    postgres: Database, tmp_path: Path
+) -> None:
+    asked = read_asked("quixotrine")
+    with open_world(postgres, tmp_path) as world, ExitStack() as stack:
+        others = [stack.enter_context(reopened(postgres)) for _ in range(8)]
+        indexes = [DocumentIndex(HubDatabase(one)) for one in others]
+        world.make_space("acme", ann=HubRole.PUBLISHER)
+        assert not any(one.search(asked, None, Access(), english_only=True) for one in indexes)
+
+        world.publish(world.enter("ann"), "quixotrine")
+
+        began = time.monotonic()
+        assert all(one.search(asked, None, Access(), english_only=True) for one in indexes)
+        assert time.monotonic() - began < 1
 
 
 def test_several_hubs_of_one_database_keep_one_log(postgres: Database, tmp_path: Path) -> None:

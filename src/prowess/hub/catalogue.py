@@ -5,9 +5,11 @@ version, so that whoever did not hear the answer may ask again; with other files
 """
 
 import json
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 import sqlalchemy as sa
@@ -43,6 +45,9 @@ from prowess.sharing.lock import content_digest, digest_of
 
 # One slip in five letters or more leaves the first two or the last two as they are.
 _END, _MOST_LIKE = 2, 5_000
+# Shorter names and longer ones are too often alike by chance, or take too long to turn around.
+_LEAST_KIN, _MOST_WORDS = 5, 4
+_NUMBERED = re.compile(r"-?v?\d+$")
 _SPACE = (
     NAMESPACES.c.name.label("space_name"),
     NAMESPACES.c.is_public,
@@ -139,18 +144,19 @@ class Catalogue:
 
     def _find_elder(self, connection: sa.Connection, space: int, name: str) -> int | None:
         """Return the oldest skill of somebody else that a new name could be taken for."""
-        shape = shape_name(name)
+        shape, kin = shape_name(name), list_kin(name)
         size = len(shape["joined"])
         length = sa.func.length(SKILLS.c.joined)
         near = sa.or_(
             SKILLS.c.name == name,
+            SKILLS.c.joined.in_(kin),
             sa.and_(
                 sa.or_(SKILLS.c.head == shape["head"], SKILLS.c.tail == shape["tail"]),
                 length.between(size - 2, size + 2),
             ),
         )
         query = (
-            sa.select(SKILLS.c.id, SKILLS.c.name, SKILLS.c.resembles)
+            sa.select(SKILLS.c.id, SKILLS.c.name, SKILLS.c.joined, SKILLS.c.resembles)
             .where(SKILLS.c.space != space, near)
             .order_by(SKILLS.c.id)
             .limit(_MOST_LIKE)
@@ -158,7 +164,8 @@ class Catalogue:
         rows = connection.execute(query).all()
         like = find_lookalike(name, [row.name for row in rows if row.name != name])
         for row in rows:
-            if row.name == name or (like is not None and row.name == like.trusted):
+            is_like = like is not None and row.name == like.trusted
+            if row.name == name or row.joined in kin or is_like:
                 # The first one of all, so that no chain has to be followed.
                 return int(row.resembles or row.id)
         return None
@@ -438,6 +445,14 @@ def shape_name(name: str) -> dict[str, str]:
     """Return by what names that could be taken for each other are found."""
     joined = strip_disguise(name)
     return {"joined": joined, "head": joined[:_END], "tail": joined[-_END:]}
+
+
+def list_kin(name: str) -> frozenset[str]:
+    """Return what a name is only another writing of: words in another order, a number behind."""
+    words = _NUMBERED.sub("", name).split("-")
+    orders = permutations(words) if len(words) <= _MOST_WORDS else (words,)
+    joined = (strip_disguise("-".join(order)) for order in orders)
+    return frozenset(one for one in joined if len(one) >= _LEAST_KIN)
 
 
 def allow_skills(access: Access) -> sa.ColumnElement[bool]:

@@ -80,6 +80,7 @@ SKILLS = sa.Table(
     sa.Index("hub_skills_name", "name"),
     sa.Index("hub_skills_head", "head"),
     sa.Index("hub_skills_tail", "tail"),
+    sa.Index("hub_skills_joined", "joined"),
     sa.Index("hub_skills_resembles", "resembles"),
 )
 VERSIONS = sa.Table(

@@ -1,4 +1,4 @@
-"""An index of a hub's skills by the older one that each could be taken for."""
+"""Indexes of a hub's skills by how their names are written, and by the older one of that name."""
 
 from alembic import op
 
@@ -7,5 +7,6 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Make the index; every search asks for the oldest of a kind."""
-    op.create_index("hub_skills_resembles", "hub_skills", ["resembles"])
+    """Make them: who publishes asks for names alike, and who searches for the oldest of a kind."""
+    for name in ("joined", "resembles"):
+        op.create_index(f"hub_skills_{name}", "hub_skills", [name])
