@@ -30,8 +30,7 @@ from prowess.host.store.database import GENERATIONS, Database, open_database
 from prowess.host.store.fleet.caches import StoredVectors
 from prowess.host.store.fleet.files import SharedFile, SharedFiles
 from prowess.host.store.fleet.last_known import LastKnownProposals
-from prowess.host.store.fleet.listening import Listening
-from prowess.host.store.fleet.turns import held
+from prowess.host.store.fleet.turns import Listening, held
 from prowess.host.store.migrations import migrate
 from prowess.host.store.proposals import StoredProposals
 from prowess.host.store.sessions import StoredSessions

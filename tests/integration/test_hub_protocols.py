@@ -17,7 +17,7 @@ from tests.integration.sharing_world import PIPE, Home, write
 from prowess.host.store.database import open_file
 from prowess.hub.model import HubRole, TokenScope
 from prowess.mcp.protocol import SkillEntry
-from prowess.wiring.serve import ServeRequest, open_gateway
+from prowess.wiring.serve import ServeRequest, add_hub, open_gateway
 
 FILES = {"SKILL.md": describe("notes"), "scripts/run.sh": b"echo 1\n"}
 
@@ -213,9 +213,10 @@ def test_mcp_clients_see_what_their_token_may_see(world: HubWorld, address: str)
 
 
 def test_a_gateway_serves_a_hub_beside_its_own_page(tmp_path: Path) -> None:
-    request = ServeRequest(workspace=str(tmp_path), has_hub=True)
+    request = ServeRequest(workspace=str(tmp_path))
     gateway = open_gateway(request, home=str(tmp_path / "state"), environ={"HOME": str(tmp_path)})
     try:
+        add_hub(gateway)
         here = ("127.0.0.1", 40_000)
         with TestClient(gateway.app, "http://127.0.0.1:18789", client=here) as client:
             index = client.get("/.well-known/agent-skills/index.json")

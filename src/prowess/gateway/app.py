@@ -1,6 +1,6 @@
 """The gateway as one ASGI app: WebSockets on `/` and `/ws`, HTTP and MCP beside them, a studio."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from http import HTTPStatus
@@ -56,12 +56,8 @@ def build_app(  # noqa: PLR0913
     static: ASGIApp | None = None,
     metrics_extra: Callable[[], Mapping[str, float]] = dict,
     mcp: MountedEndpoint | None = None,
-    more: Sequence[BaseRoute] = (),
 ) -> Starlette:
-    """Return the app of a gateway; `snapshot` and `health` run in threads.
-
-    `more` are routes of others, who ask for tokens of their own.
-    """
+    """Return the app of a gateway; `snapshot` and `health` run in threads."""
     workers = Workers(hub.limits)
     hub.metrics.know((*table.names, CONNECT), EVENTS)
     gateway = GatewayCore(
@@ -74,7 +70,7 @@ def build_app(  # noqa: PLR0913
         lines=TokenBucket(_LINES_PER_SECOND, _MOST_LINES, hub.clock),
     )
     app = Starlette(
-        routes=[*more, *_routes(gateway, Web(gateway, health, metrics_extra), static, mcp)],
+        routes=_routes(gateway, Web(gateway, health, metrics_extra), static, mcp),
         middleware=[Middleware(GateMiddleware, admission=partial(_admission, options))],
         exception_handlers={HTTPException: _http_problem},
         lifespan=_lifespan(hub, workers, options.tick_ms, mcp),

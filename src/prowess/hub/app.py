@@ -46,9 +46,7 @@ def build_hub_app(service: HubService, version: str) -> Starlette:
     """Return the app of a hub."""
     reading: dict[str, Reply] = {
         "/": lambda ask: _about(ask, version),
-        # By whether the store can be read, under the names that a gateway has.
-        "/health": _health,
-        "/health/ready": _health,
+        **dict.fromkeys(("/health", "/health/ready"), _health),
         "/health/live": lambda _ask: {"ok": True},
         f"{API}/search": _search,
         f"{API}/skills": _list,
@@ -79,11 +77,7 @@ def build_hub_app(service: HubService, version: str) -> Starlette:
             *clawhub_routes(service),
             *plugin_routes(service),
         ],
-        exception_handlers={
-            ProwessError: show_problem,
-            HTTPException: show_problem,
-            Exception: show_problem,
-        },
+        exception_handlers=dict.fromkeys((ProwessError, HTTPException, Exception), show_problem),
     )
 
 

@@ -11,7 +11,7 @@ from prowess.wiring.library import Runtime
 
 if TYPE_CHECKING:
     from prowess.host.store.fleet.files import SharedFiles
-    from prowess.host.store.fleet.listening import Listening
+    from prowess.host.store.fleet.turns import Listening
 
 log = logging.getLogger(__name__)
 # What is only added to; the database has the lines of every gateway.
@@ -53,7 +53,7 @@ class FleetMember:
         self._files = self._runtime.state.files
         if self._files is None:
             return
-        from prowess.host.store.fleet.listening import Listening
+        from prowess.host.store.fleet.turns import Listening
 
         self._files.sync()
         self._listening = Listening(self._runtime.state.open_database(), self._look, self._turn)

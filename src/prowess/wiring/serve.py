@@ -99,8 +99,6 @@ from prowess.wiring.warm_hook import serving_hooks
 from prowess.wiring.workshop import workshop_ports
 
 if TYPE_CHECKING:
-    from starlette.routing import Route
-
     from prowess.wiring.sharing.hub import OpenHub
 
 log = logging.getLogger(__name__)
@@ -330,17 +328,7 @@ def open_gateway(
         runtime=runtime,
         services=services,
         hub=hub,
-        app=build_app(
-            _table(runtime, services, hub, told),
-            hub,
-            options,
-            lambda: snapshot(services),
-            lambda: health(services),
-            static=studio_files(),
-            metrics_extra=lambda: count_database(services),
-            mcp=mcp,
-            more=_route_to_hub(runtime) if request.has_hub else (),
-        ),
+        app=_app(_table(runtime, services, hub, told), services, hub, options, mcp),
         options=options,
         news=news,
         fleet=fleet,
@@ -353,8 +341,23 @@ def _let_go(nodes: Nodes, hub: Hub, client: Client) -> None:
         threading.Thread(target=nodes.leave, args=(client.id,), daemon=True).start()
 
 
-def _route_to_hub(runtime: Runtime) -> "list[Route]":
-    """Return the routes of the hub that has the state of this gateway.
+def _app(
+    table: MethodTable, services: Services, hub: Hub, options: GatewayOptions, mcp: McpEndpoint
+) -> Starlette:
+    return build_app(
+        table,
+        hub,
+        options,
+        lambda: snapshot(services),
+        lambda: health(services),
+        static=studio_files(),
+        metrics_extra=lambda: count_database(services),
+        mcp=mcp,
+    )
+
+
+def add_hub(gateway: ServedGateway) -> None:
+    """Serve the hub that has the state of a gateway from its process.
 
     Raises:
         StoreError: its store cannot be used.
@@ -363,9 +366,9 @@ def _route_to_hub(runtime: Runtime) -> "list[Route]":
     from prowess.hub.app import build_hub_app, route_to_hub
     from prowess.wiring.sharing.hub import open_hub, open_store
 
-    hub = open_hub(runtime, *open_store(runtime))
+    hub = open_hub(gateway.runtime, *open_store(gateway.runtime))
     hub.check_encoder()
-    return route_to_hub(build_hub_app(hub.service, __version__))
+    gateway.app.routes[:0] = route_to_hub(build_hub_app(hub.service, __version__))
 
 
 def _publisher(hub: Hub, mcp: McpEndpoint) -> Callable[[str, dict[str, object]], None]:
@@ -550,12 +553,8 @@ def serve(request: ServeRequest, ready: Callable[[str, ServedGateway], None]) ->
         lock = stack.enter_context(only_instance(gateway.runtime.folders.state))
         bound = stack.enter_context(listening(request))
         stack.callback(gateway.close)
-        # Before anything is read: where the database is missing, that is all there is to say.
         stack.callback(gateway.fleet.stop)
-        gateway.fleet.start()
-        gateway.services.removals.purge()
-        # Read once, so that the first client does not wait for it.
-        gateway.runtime.skills.status()
+        _prepare(gateway, request)
         # First: whoever interrupts the start must leave nothing behind.
         stack.callback(gateway.news.stop)
         gateway.news.start()
@@ -575,6 +574,16 @@ def serve(request: ServeRequest, ready: Callable[[str, ServedGateway], None]) ->
 
         asyncio.run(server.until_signal(bound, started))
         log.info("gateway.stopped", extra={"address": address})
+
+
+def _prepare(gateway: ServedGateway, request: ServeRequest) -> None:
+    # Before anything is read: where the database is missing, that is all there is to say.
+    gateway.fleet.start()
+    if request.has_hub:
+        add_hub(gateway)
+    gateway.services.removals.purge()
+    # Read once, so that the first client does not wait for it.
+    gateway.runtime.skills.status()
 
 
 def serve_hub(

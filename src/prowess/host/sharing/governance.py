@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prowess.errors import PathError, ProwessError, StoreError, explain_failure
 from prowess.host.files.state_files import locked, read_mapping, write_private
@@ -39,6 +39,9 @@ from prowess.sharing.policy import (
 )
 from prowess.skills.eligibility import ScannerBlock
 from prowess.skills.model import Diagnostic, Severity, Skill, diagnose
+
+if TYPE_CHECKING:
+    from prowess.host.store.fleet.files import LogLines
 
 _LOG, _HEAD, _DECISIONS = "audit.jsonl", "audit.head", "decisions.json"
 _MOST_POLICY = 1 << 20
@@ -268,18 +271,6 @@ class AuditCheck:
     line: int = 0
 
 
-class SharedLines(Protocol):
-    """Lines that several machines add to, one at a time."""
-
-    name: str
-
-    def add(self, make: Callable[[bytes], bytes]) -> None:
-        """Add the line that is made from the last one, which is empty at the beginning."""
-
-    def read(self) -> list[bytes]:
-        """Return all lines, the oldest first."""
-
-
 class DecisionLog:
     """The log of one state folder."""
 
@@ -382,7 +373,7 @@ class DecisionLog:
 class SharedDecisionLog(DecisionLog):
     """The one log of a fleet, or of several hubs: the same chain, as rows that refuse a change."""
 
-    def __init__(self, lines: SharedLines, now: Callable[[], datetime]) -> None:
+    def __init__(self, lines: "LogLines", now: Callable[[], datetime]) -> None:
         self.path, self._now, self._shared = lines.name, now, lines
 
     def note(self, row: Mapping[str, Any]) -> None:

@@ -26,7 +26,7 @@ from prowess.host.store import sqlite as sqlite_files
 
 VARIABLE = "PROWESS_DATABASE_URL"
 # The newest of the files under `migrations/versions`: what this Prowess reads and writes.
-SCHEMA = "0003"
+SCHEMA = "0002"
 CHANNEL = "prowess"
 POSTGRESQL = "postgresql"
 MOST_CONNECTIONS = 8

@@ -74,7 +74,7 @@ def _make_versions() -> None:
         sa.Column("resembles", sa.BigInteger),
         sa.UniqueConstraint("space", "name"),
     )
-    for name in ("name", "head", "tail"):
+    for name in ("name", "joined", "head", "tail", "resembles"):
         op.create_index(f"hub_skills_{name}", "hub_skills", [name])
     _make_files()
 
