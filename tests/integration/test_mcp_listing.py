@@ -129,17 +129,19 @@ def test_the_first_lists_cost_little_whatever_the_number_of_skills(
     if scanned:
         _scan_all(world)
 
-    with _started(world) as client:
-        _greet(client)
-        tools_ms, tools = client.costs("tools/list")
-        listed_ms, _ = client.costs("resources/list")
-        names = client.names()
+    # The second is answered before the SDK of the protocol is loaded.
+    for _ in range(2):
+        with _started(world) as client:
+            _greet(client)
+            tools_ms, tools = client.costs("tools/list")
+            listed_ms, _ = client.costs("resources/list")
+            names = client.names()
 
-    assert [tool["name"] for tool in tools["tools"]][:1] == ["find_skills"]
-    assert tools_ms <= MOST_MS
-    assert listed_ms <= MOST_MS
-    if scanned:
-        assert len(names) == count + 1
+        assert [tool["name"] for tool in tools["tools"]][:1] == ["find_skills"]
+        assert tools_ms <= MOST_MS
+        assert listed_ms <= MOST_MS
+        if scanned:
+            assert len(names) == count + 1
 
 
 def test_a_list_without_what_waits_for_its_scan_is_told_of_once_it_was_scanned(

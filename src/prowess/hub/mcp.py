@@ -5,6 +5,7 @@ A skill's address has the flat name of ClawHub: its own, or `namespace--name` wh
 has that one.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -36,11 +37,13 @@ from prowess.mcp.protocol import (
     READ_DIRECTORY,
     SETTINGS,
     SKILL_FILE,
-    Cursors,
     DirectoryParams,
     GetParams,
     NotThere,
+    make_cursor,
     parse,
+    read_cursor,
+    unknown_cursor,
 )
 from prowess.mcp.server import (
     Context,
@@ -52,6 +55,7 @@ from prowess.mcp.server import (
 )
 from prowess.skills.text import one_line
 
+_PLACE = re.compile(r"[0-9]{1,9}")
 P = TypeVar("P")
 T = TypeVar("T")
 
@@ -59,16 +63,20 @@ T = TypeVar("T")
 class CallerSkills:
     """What one caller sees of a hub."""
 
-    def __init__(self, service: HubService, caller: HubCaller, cursors: Cursors) -> None:
-        self._service, self._caller, self._cursors = service, caller, cursors
+    def __init__(self, service: HubService, caller: HubCaller) -> None:
+        self._service, self._caller = service, caller
 
     def page(self, cursor: str | None = None) -> Page:
         """Return the next skills after a cursor, the last changed first."""
-        after = int(self._cursors.last(LIST, cursor) or 0)
+        last = read_cursor(LIST, cursor) or "0"
+        # Anybody can make a cursor: only a number that a list can have leads on.
+        if not _PLACE.fullmatch(last):
+            raise unknown_cursor()
+        after = int(last)
         hits = self._service.list_skills(self._caller, most=PAGE + 1, after=after)
         found = [self._serve(hit.skill, hit.slug).facts for hit in hits[:PAGE]]
         is_more = len(hits) > PAGE
-        return Page(found, self._cursors.after(LIST, str(after + PAGE)) if is_more else None)
+        return Page(found, make_cursor(LIST, str(after + PAGE)) if is_more else None)
 
     def skill(self, uri: str) -> ServedSkill:
         """Return the skill whose SKILL.md has that address."""
@@ -90,7 +98,7 @@ class CallerSkills:
         place = parse(uri)
         if place is None:
             raise unknown_address(uri)
-        return list_directory(self._find(uri, place.name), uri, self._cursors, cursor)
+        return list_directory(self._find(uri, place.name), uri, cursor)
 
     def _find(self, uri: str, name: str) -> ServedSkill:
         try:
@@ -110,7 +118,6 @@ class HubMcp:
 
     def __init__(self, service: HubService, version: str) -> None:
         self._service, self._version = service, version
-        self._cursors = Cursors()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request.
@@ -119,7 +126,7 @@ class HubMcp:
             HubDeniedError: the token is none of ours.
         """
         caller = await run_in_threadpool(identify, self._service, Request(scope))
-        skills = CallerSkills(self._service, caller, self._cursors)
+        skills = CallerSkills(self._service, caller)
         manager = StreamableHTTPSessionManager(
             app=self._build(skills), stateless=True, json_response=True, max_request_body_size=MIB
         )

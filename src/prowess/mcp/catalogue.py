@@ -19,7 +19,14 @@ from prowess.mcp.manifest import (
     SkillFacts,
     serve_files,
 )
-from prowess.mcp.protocol import SKILL_FILE, Cursors, NotThere, file_uri, parse
+from prowess.mcp.protocol import (
+    SKILL_FILE,
+    NotThere,
+    file_uri,
+    make_cursor,
+    parse,
+    read_cursor,
+)
 from prowess.runtime.service import SkillsService
 from prowess.runtime.skill_texts import SkillText, SkillTexts, name_files
 from prowess.runtime.skill_tools import check_part, find_for_model
@@ -87,7 +94,6 @@ class McpCatalogue:
         """
         self._skills, self._texts, self._look = skills, texts, look
         self._agent_id = agent_id
-        self._cursors = Cursors()
         # What was usable, and its addresses: replaced as one, since threads share it.
         self._known: tuple[tuple[Skill, ...], Mapping[str, Skill]] = ((), {})
 
@@ -174,7 +180,7 @@ class McpCatalogue:
         Raises:
             NotThere: the cursor is none of ours.
         """
-        after = self._cursors.last(_SKILLS, cursor)
+        after = read_cursor(_SKILLS, cursor)
         if kept is None:
             known = self.addressed()
             names = sorted(name for name in known if name > after)
@@ -185,7 +191,7 @@ class McpCatalogue:
         return ListPage(rows, self._following(names, most))
 
     def _following(self, names: Sequence[str], most: int) -> str | None:
-        return self._cursors.after(_SKILLS, names[most - 1]) if len(names) > most else None
+        return make_cursor(_SKILLS, names[most - 1]) if len(names) > most else None
 
     def page(self, cursor: str | None = None, most: int = PAGE) -> Page:
         """Return the next skills after a cursor, by name; what cannot be served is left out.
@@ -193,7 +199,7 @@ class McpCatalogue:
         Raises:
             NotThere: the cursor is none of ours.
         """
-        after = self._cursors.last(_SKILLS, cursor)
+        after = read_cursor(_SKILLS, cursor)
         names = sorted(name for name in self.addressed() if name > after)
         found, old = self._listed(names[:most])
         if old:
@@ -279,7 +285,7 @@ class McpCatalogue:
         place = parse(uri)
         if place is None:
             raise unknown_address(uri)
-        return list_directory(self._served(place.name, uri), uri, self._cursors, cursor, most)
+        return list_directory(self._served(place.name, uri), uri, cursor, most)
 
     def _listed(self, names: Sequence[str]) -> tuple[dict[str, SkillFacts], list[str]]:
         """Read skills; return those that are served, and the names of those that changed."""
@@ -328,7 +334,7 @@ def _is_own(skill: Skill, path: str) -> bool:
 
 
 def list_directory(
-    skill: ServedSkill, uri: str, cursors: Cursors, cursor: str | None, most: int = PAGE
+    skill: ServedSkill, uri: str, cursor: str | None, most: int = PAGE
 ) -> Directory:
     """Return what the folder at an address in a skill holds, by name.
 
@@ -339,13 +345,13 @@ def list_directory(
     inside = {} if place is None else _inside(skill.files, place.path.rstrip("/"))
     if not inside:
         raise unknown_address(uri)
-    after = cursors.last(uri, cursor)
+    after = read_cursor(uri, cursor)
     paths = sorted(path for path in inside if path > after)
     is_more = len(paths) > most
     return Directory(
         skill=skill,
         entries=[DirectoryEntry(path, inside[path]) for path in paths[:most]],
-        cursor=cursors.after(uri, paths[most - 1]) if is_more else None,
+        cursor=make_cursor(uri, paths[most - 1]) if is_more else None,
     )
 
 
