@@ -76,6 +76,7 @@ def test_wrong_usage_is_one_sentence_and_ends_with_two(world: World) -> None:
         ("apply", "`prowess workshop apply`"),
         ("workshop doctor", "`prowess doctor`"),
         ("skills lits", "`prowess list`"),
+        ("skils list", "`prowess skills`"),
         ("skills install weather", "`prowess add SOURCE`"),
         ("serach weather", "`prowess search`"),
         ("gateway start", "`prowess serve`"),

@@ -172,7 +172,11 @@ def find_near(word: str, names: Sequence[str]) -> list[str]:
 def _near(ctx: click.Context, word: str) -> Iterator[str]:
     group = ctx.command
     if isinstance(group, click.Group):
-        for name in find_near(word, group.list_commands(ctx)):
+        names = group.list_commands(ctx)
+        # What is understood at the top may be mistyped as well.
+        if ctx.parent is None:
+            names = [*names, *_GROUPS, *read_table(_FOREIGN)["same"]]
+        for name in find_near(word, names):
             yield f"{ctx.command_path} {name}"
 
 
