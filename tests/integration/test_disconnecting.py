@@ -183,6 +183,14 @@ def test_no_folder_of_ours_stays_behind(world: Path, harness: str, scope: str) -
     assert list((world / "work").iterdir()) == []
 
 
+def test_no_folder_of_two_harnesses_stays_behind(world: Path) -> None:
+    for action in ((), ("--remove",)):
+        for harness in ("copilot", "vscode"):
+            assert _connect(harness, "--project", *action) == 0
+
+    assert list((world / "work").iterdir()) == []
+
+
 def test_a_folder_that_was_there_or_is_used_by_now_stays(world: Path) -> None:
     (world / "home" / ".cursor").mkdir()
     assert _connect("cursor") == 0

@@ -19,7 +19,8 @@ import re
 import stat
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from prowess.errors import PathError
@@ -62,7 +63,9 @@ class ConnectionRecords:
                 known = self._read()
                 had = known.pop(path, None) is not None
                 if record is not None:
-                    known[path] = _dump_record(record)
+                    # One folder may hold the files of two harnesses: who leaves last takes it away.
+                    made = {*record.folders, *_find_made_around(path, known.values())}
+                    known[path] = _dump_record(replace(record, folders=tuple(sorted(made))))
                     # The newest stand last; the others were made long ago.
                     known = dict(list(known.items())[-_MOST_FILES:])
                 if record is not None or had:
@@ -82,6 +85,16 @@ class ConnectionRecords:
             return {}
         files = found.get("files") if isinstance(found, dict) else None
         return files if isinstance(files, dict) else {}
+
+
+def _find_made_around(path: str, known: Iterable[object]) -> Iterator[str]:
+    """Yield the folders around a file that connecting made for others."""
+    place = os.path.realpath(path)
+    for found in known:
+        record = _record(found) if isinstance(found, dict) else None
+        for folder in record.folders if record is not None else ():
+            if place.startswith(folder + os.sep):
+                yield folder
 
 
 def _dump_record(record: ConnectRecord) -> dict[str, object]:
