@@ -131,7 +131,7 @@ def test_the_first_lists_cost_little_whatever_the_number_of_skills(
 
     # The second is answered before the SDK of the protocol is loaded.
     for _ in range(2):
-        with _started(world) as client:
+        with _started(world, world.work) as client:
             _greet(client)
             tools_ms, tools = client.costs("tools/list")
             listed_ms, _ = client.costs("resources/list")

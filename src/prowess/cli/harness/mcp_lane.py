@@ -72,10 +72,7 @@ def open_greeting(words: Sequence[str] = (), *, anywhere: bool = False) -> Greet
         return Memory(KeptFiles(place, made_by=made_by, most=_MOST_KEPT), under)
 
     first = remember("greetings", (*config, where))
-    match words:
-        case ["--workspace" | "-w", named]:
-            words, folder = (), os.path.join(current, named)
-    # What policies decide is theirs to say, each time anew; and so is what belongs to an agent.
+    # What policies decide is theirs to say, each time anew; and another workspace may have some.
     if words or PolicyPlaces(os.environ, state, folder).files():
         return Greeting(first)
     accepted = _digest(os.path.join(state, ACCEPTANCES))

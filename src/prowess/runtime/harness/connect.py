@@ -472,7 +472,7 @@ class Connecting:
             one = _Open(target=target, program=program, before=before, document=document)
             change, notes = self._without(one) if remove else self._with(one)
         except PathError as error:
-            only_servers = bool(target.servers) and not target.hooks and not remove
+            only_servers = bool(target.servers) and not (target.hooks or target.plugins or remove)
             hint_at = _HOOKS_ALONE if only_servers else ""
             raise PathError(error.path, f"{error.problem}{_UNCHANGED}{hint_at}") from error
         except ShapeError as error:
