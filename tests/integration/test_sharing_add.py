@@ -233,6 +233,50 @@ def test_a_marketplace_gives_the_skills_of_its_plugins(home: Home, tmp_path: Pat
     assert skills["far"]["resolved"] == repo.git("rev-parse", "HEAD")
 
 
+@pytest.fixture
+def market(tmp_path: Path) -> Path:
+    """A marketplace with a plugin that is gone, one below the root, and one that names skills."""
+    plugins = [
+        {"name": "gone", "source": {"source": "url", "url": f"file://{tmp_path}/nowhere"}},
+        {"name": "docs", "source": "docs"},
+        {"name": "office", "source": "./", "skills": ["./skills/pdf", "./skills/xlsx"]},
+    ]
+    listed = {"name": "m", "metadata": {"pluginRoot": "./plugins"}, "plugins": plugins}
+    files = {f"skills/{name}/SKILL.md": page(name) for name in ("pdf", "xlsx", "other")}
+    files["plugins/docs/skills/notes/SKILL.md"] = page()
+    files[".claude-plugin/marketplace.json"] = json.dumps(listed).encode()
+    return write(tmp_path / "market", files) / ".claude-plugin/marketplace.json"
+
+
+def test_of_a_marketplace_only_what_is_wanted_is_asked_for_and_added(
+    home: Home, market: Path
+) -> None:
+    home.add(str(market), "--skill", "pdf")
+    home.add(str(market), "--skill", "docs")
+
+    assert home.lock["skills"].keys() == {"pdf", "notes"}
+    assert home.lock["skills"]["notes"]["requiredBy"] == ["docs"]
+    # The plugin does not name it, so it is none of its skills.
+    code, found = home.text("add", str(market), "--skill", "other", "--yes")
+    assert (code, "its plugin gone: " in found) == (1, True)
+    assert str(market) in home.text("add", str(market), "--all", "--yes")[1]
+
+
+def test_a_marketplace_file_in_plain_sight_counts_from_its_own_folder(
+    home: Home, tmp_path: Path
+) -> None:
+    near = {"name": "near", "source": "./plugin"}
+    far = {"name": "far", "source": {"source": "ipfs", "cid": "x"}}
+    content = json.dumps({"plugins": [near, far]}).encode()
+    files = {"marketplace.json": content, "plugin/skills/notes/SKILL.md": page()}
+    place = str(write(tmp_path / "market", files) / "marketplace.json")
+
+    home.add(place, "--skill", "notes")
+
+    said = home.text("add", place, "--all", "--yes")[1]
+    assert "its plugin far: ipfs: is no source of a plugin that is read here." in said
+
+
 def test_every_kind_of_difference_is_named(home: Home, repository: Repository) -> None:
     repository.commit({"skills/notes/old.md": b"moves\n", "skills/notes/goes.md": b"goes\n"})
     home.add(str(repository.folder), "--all")
@@ -394,7 +438,8 @@ def test_a_source_without_versions_is_pinned_at_its_digest_alone(
 
 
 @pytest.mark.parametrize(
-    "form", ["{0}@v1", "file://{0}@v1#skills/notes", "file://{0}#skills/notes@v1"]
+    "form",
+    ["{0}@v1", "{0}#skills/notes@v1", "file://{0}@v1#skills/notes", "file://{0}#skills/notes@v1"],
 )
 def test_a_ref_is_written_behind_a_path_and_on_both_sides_of_a_folder(
     home: Home, repository: Repository, form: str

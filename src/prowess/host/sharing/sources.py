@@ -6,11 +6,12 @@ their own. A file at an address cannot say where its folders are, so such plugin
 
 import json
 import os
+import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from prowess.errors import PathError, SourceError, explain_failure
+from prowess.errors import PathError, ProwessError, SourceError, explain_failure
 from prowess.host.files.containment import Root
 from prowess.host.sharing.git import GitSource, address_of, is_repository
 from prowess.host.sharing.oci import OciSource
@@ -44,10 +45,13 @@ class AllSources:
         Raises:
             SourceError: it means nothing.
         """
-        path, before = self._path(asked, base), asked.rpartition("@")[0]
-        if before and not os.path.lexists(path) and is_repository(self._path(before, base)):
-            spec = read_source(f"file://{self._path(before, base)}@{asked.rpartition('@')[2]}")
-            return replace(spec, asked=asked, url=self._path(before, base))
+        path = self._path(asked, base)
+        # `repo@ref`, `repo#path`, and both in either order, unless a file has just that name.
+        for before in (asked.rpartition("@")[0], asked.partition("#")[0]):
+            place = self._path(before, base)
+            if place and not os.path.lexists(path) and is_repository(place):
+                spec = read_source(f"file://{place}{asked[len(before) :]}")
+                return replace(spec, asked=asked, url=place)
         local = LocalKind.NOTHING
         if os.path.isdir(path):
             local = LocalKind.REPOSITORY if is_repository(path) else LocalKind.FOLDER
@@ -105,7 +109,7 @@ class AllSources:
 
     def _file(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
         content = _read(spec.url, _MOST_ARCHIVE)
-        skills = find_skills(unpack(content), wanted, spec.url)
+        skills = find_skills(unpack(content, spec.asked), wanted, spec.url)
         return Fetched(
             kind=spec.kind.value,
             url=spec.url,
@@ -118,17 +122,33 @@ class AllSources:
             self._web.get(spec, spec.url) if "://" in spec.url else _read(spec.url, _MOST_FILE)
         )
         plugins = _read_plugins(spec.url, content)
-        base = "" if "://" in spec.url else os.path.dirname(os.path.dirname(spec.url))
-        if os.path.basename(base) in {".claude-plugin", ".agents"}:
-            base = os.path.dirname(base)
+        base = "" if "://" in spec.url else find_marketplace_base(spec.url)
         found: list[OfferedSkill] = []
-        for name, source in plugins.items():
-            inner = self._plugin_source(spec, base, name, source)
-            part = self.fetch(inner, () if name in wanted else wanted, progress)
-            found += [
-                replace(one, required_by=(name,), resolved=one.resolved or part.resolved)
-                for one in part.skills
-            ]
+        left, problem = set(wanted), None
+        # What is near is asked first: a plugin far away, or gone, is no matter to who wants others.
+        for name, plugin in sorted(
+            plugins.items(), key=lambda one: (one[0] not in left, one[1].get("source") != "local")
+        ):
+            if wanted and not left:
+                break
+            try:
+                inner = self._plugin_source(spec, base, plugin)
+                part = self.fetch(inner, () if name in left else tuple(left), progress)
+            except ProwessError as error:
+                said = f"its plugin {shown(name)}: {error}"
+                problem = problem or SourceError(shown(spec.asked), said)
+                if not wanted:
+                    raise problem from error
+                continue
+            for one in part.skills:
+                names = {name, one.name, posixpath.basename(one.path)}
+                is_meant = not wanted or not names.isdisjoint(wanted)
+                if is_meant and is_listed(one.path, inner.path, plugin["skills"]):
+                    resolved = one.resolved or part.resolved
+                    found.append(replace(one, required_by=(name,), resolved=resolved))
+                    left -= names
+        if problem and left:
+            raise problem
         return Fetched(
             kind=spec.kind.value,
             url=spec.url,
@@ -136,41 +156,64 @@ class AllSources:
             skills=tuple(found),
         )
 
-    def _plugin_source(
-        self, spec: SourceSpec, base: str, name: str, source: Mapping[str, Any]
-    ) -> SourceSpec:
+    def _plugin_source(self, spec: SourceSpec, base: str, source: Mapping[str, Any]) -> SourceSpec:
         kind, ref = str(source.get("source")), str(source.get("sha") or source.get("ref") or "")
         path = str(source.get("path") or "")
         if kind == "local":
             if not base:
-                problem = f"{shown(name)} lies beside this file: give the repository instead."
-                raise SourceError(shown(spec.asked), problem)
+                problem = "lies beside this file: give the repository instead."
+                raise SourceError(shown(path), problem)
             with Root.open(base) as root, root.inside(path.removeprefix("./").rstrip("/")) as inner:
                 return SourceSpec(asked=spec.asked, kind=SourceKind.FOLDER, url=str(inner.path))
         if kind == "npm":
             version = f"@{source['version']}" if source.get("version") else ""
             found = read_source(f"npm:{source.get('package')}{version}")
             return replace(found, url=str(source.get("registry") or ""))
-        asked = str(source.get("repo") or source.get("url") or "")
-        address = asked if "://" in asked else f"https://github.com/{asked}.git"
+        hub = source.get("repo")
+        asked = f"https://github.com/{hub}.git" if hub else str(source.get("url") or "")
+        if not asked:
+            raise SourceError(shown(kind), "is no source of a plugin that is read here.")
         if not base:
-            self._web.refuse_private(spec, address)
-        found = read_source(f"git+{address}{f'@{ref}' if ref else ''}")
+            self._web.refuse_private(spec, asked)
+        plain = f"{'git+' if '://' in asked else ''}{asked}"
+        found = read_source(plain + (f"@{ref}" if ref else ""))
+        if found.kind is not SourceKind.GIT:
+            raise SourceError(shown(asked), "is no source of a plugin that is read here.")
         return replace(found, path=path.strip("/"))
 
 
 def _read_plugins(place: str, content: bytes) -> dict[str, dict[str, Any]]:
     """Return where each plugin of a marketplace file is, in one shape for both dialects."""
     try:
-        rows = json.loads(content).get("plugins")
+        values = json.loads(content)
+        root = str((values.get("metadata") or {}).get("pluginRoot") or "")
         found = {}
-        for row in rows:
+        for row in values["plugins"]:
             source = row["source"]
-            local = {"source": "local", "path": source} if isinstance(source, str) else source
-            found[str(row["name"])] = dict(local)
+            if isinstance(source, str):
+                path = source if source.startswith("./") else posixpath.join(root, source)
+                source = {"source": "local", "path": path}
+            found[str(row["name"])] = {**source, "skills": row.get("skills")}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise SourceError(shown(place), "is no list of plugins that can be read.") from error
     return found
+
+
+def find_marketplace_base(path: str) -> str:
+    """Return the folder from which a marketplace file counts: not the one in which it is hidden."""
+    folder = os.path.dirname(path)
+    for hidden in (".claude-plugin", os.path.join(".agents", "plugins")):
+        folder = folder.removesuffix(os.sep + hidden)
+    return folder
+
+
+def is_listed(path: str, base: str, listed: object) -> bool:
+    """Return whether a skill is one of those that its plugin names, where it names some."""
+    places = [listed] if isinstance(listed, str) else listed
+    if not isinstance(places, list):
+        return True
+    inside = [posixpath.normpath(posixpath.join(base, str(one))) for one in places]
+    return any(one == "." or f"{path}/".startswith(f"{one}/") for one in inside)
 
 
 def read_tree(folder: str) -> dict[str, CopiedFile]:
