@@ -246,6 +246,8 @@ def test_the_log_holds_every_decision_and_shows_damage(home: Home, repository: R
         assert (code, said in found["problem"]) == (1, True), found
     place.write_text("".join(lines), encoding="utf-8")
     assert home.json("audit", "verify")[0] == 0
+    (home.state / "audit.head").unlink()
+    assert "audit.head is missing" in home.text("audit", "verify")[1]
 
 
 def test_a_kill_between_the_log_and_its_head_is_no_damage(home: Home, tmp_path: Path) -> None:

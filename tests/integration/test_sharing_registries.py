@@ -57,7 +57,7 @@ def test_a_registry_that_speaks_clawhub_is_searched_and_installed_from(
 
 def test_an_index_of_version_0_2_gives_archives_and_single_pages(home: Home, hub: Hub) -> None:
     hub.serve("/deploy.md", page("deploy"))
-    digest = f"sha256:{sha256(page('deploy'))}"
+    digest = f"sha256:{sha256(page('deploy')).upper()}"
     single = {"name": "deploy", "type": "skill-md", "url": "/deploy.md", "digest": digest}
     site = hub.index(indexed(hub), single)
 
@@ -65,6 +65,8 @@ def test_an_index_of_version_0_2_gives_archives_and_single_pages(home: Home, hub
 
     assert home.lock["skills"]["notes"]["resolved"] == f"sha256:{sha256(PACKED)}"
     assert (home.work / "skills/deploy/SKILL.md").read_bytes() == page("deploy")
+    # However a site writes it, the lock has the same bytes.
+    assert home.lock["skills"]["deploy"]["resolved"] == digest.lower()
 
 
 def test_an_index_of_version_0_1_gives_files_by_name(home: Home, hub: Hub) -> None:
@@ -208,6 +210,7 @@ def test_a_server_that_lies_is_named_and_nothing_is_written(
 
     assert code == 1, text
     assert said in text
+    assert "http" in text, "the address is named"
     assert home.files() == {}
     assert not (home.state / "skills").exists()
 

@@ -62,6 +62,23 @@ def test_an_update_brings_what_is_new_and_keeps_what_was_edited(
     assert (placed / "a.md").read_bytes() == b"third\n"
 
 
+def test_keys_of_others_survive_an_update_at_every_level(
+    home: Home, repository: Repository
+) -> None:
+    values = home.lock
+    parts = ("scan", "approval", "provenance")
+    for part in parts:
+        values["skills"]["notes"][part]["theirs"] = part
+    (home.work / "prowess.lock").write_text(json.dumps(values), encoding="utf-8")
+    repository.commit({"notes/a.md": b"newer\n"})
+
+    assert home.json("update", "--yes")[0] == 0
+
+    entry = home.lock["skills"]["notes"]
+    assert [entry[part]["theirs"] for part in parts] == list(parts)
+    assert entry["approval"]["digest"] == entry["contentDigest"]
+
+
 def test_a_preview_shows_difference_findings_and_freshness_and_changes_nothing(
     home: Home, repository: Repository
 ) -> None:

@@ -523,7 +523,8 @@ def _advice(status: int) -> str:
         return "it may not be fetched without an account"
     if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
         return "nothing is there, check the address"
-    return "try again later" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "that is no file"
+    is_busy = status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return "try again later" if is_busy else "that is no file"
 
 
 def _error(url: str, problem: str) -> DownloadError:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 import string
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -20,6 +21,7 @@ import yaml
 from prowess.errors import LockError
 from prowess.safety.paths import shown
 from prowess.sharing.lock import Lock, LockEntry
+from prowess.sharing.source import SourceKind, SourceSpec
 
 # How collation orders what is no letter; digits and letters come behind.
 _MARKS = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
@@ -99,11 +101,18 @@ def hash_files_like_clawhub(files: Mapping[str, str]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _collate(text: str) -> tuple[list[int], list[bool], str]:
-    """Return by what JavaScript orders two texts: letters first by what they are, then by case."""
-    lower = text.lower()
-    cases = [one != other for one, other in zip(text, lower, strict=False)]
-    return [_ORDER.get(sign, 1000 + ord(sign)) for sign in lower], cases, text
+def _collate(text: str) -> tuple[list[int], list[str], list[bool], str]:
+    """Return by what JavaScript orders two texts: by letters, then by accents, then by case."""
+    letters: list[str] = []
+    accents: list[str] = []
+    for sign in unicodedata.normalize("NFD", text):
+        if unicodedata.combining(sign) and letters:
+            accents[-1] += sign
+            continue
+        letters.append(sign)
+        accents.append("")
+    order = [_ORDER.get(sign.lower(), 1000 + ord(sign.lower()[0])) for sign in letters]
+    return order, accents, [sign != sign.lower() for sign in letters], text
 
 
 def read_foreign(kind: ForeignFormat, content: bytes, path: str) -> tuple[ForeignSkill, ...]:
@@ -257,12 +266,14 @@ def _vercel_row(name: str, entry: LockEntry, request: ForeignRequest) -> _Row | 
         return None
     hub = _GITHUB.match(entry.url)
     row: _Row = {"source": hub[1] if hub else entry.url}
-    if entry.kind == "git" and not hub:
+    # A path is one to that tool, be it a repository or not.
+    is_path = SourceSpec(asked="", kind=SourceKind(entry.kind), url=entry.url).is_local
+    if entry.kind == "git" and not hub and not is_path:
         row["sourceUrl"] = entry.url
     if entry.ref:
         row["ref"] = entry.ref
-    row["sourceType"] = "github" if hub else kinds[entry.kind]
-    if entry.kind == "git":
+    row["sourceType"] = "github" if hub else "local" if is_path else kinds[entry.kind]
+    if entry.kind == "git" and not is_path:
         row["skillPath"] = f"{entry.path}/SKILL.md" if entry.path else "SKILL.md"
     files = request.contents(name)
     return {**row, "computedHash": hash_folder_like_vercel(files)} if files else row

@@ -29,6 +29,7 @@ _OWN = frozenset((
     *_TEXTS, "contentDigest", "files", "pinned", "submodules", "scan", "approval", "provenance",
     "requiredBy",
 ))  # fmt: skip
+_PROVENANCE = frozenset(("signer", "issuer", "repository", "unsigned"))
 _UNSIGNED: Mapping[str, Any] = {"unsigned": True}
 
 Files = Mapping[str, str]
@@ -85,6 +86,11 @@ class LockEntry:
     def signer(self) -> str:
         """Who signed it; empty where nobody did."""
         return str(self.provenance.get("signer") or "")
+
+    @property
+    def foreign_provenance(self) -> Mapping[str, Any]:
+        """What others wrote beside the signature, which outlives it."""
+        return {key: one for key, one in self.provenance.items() if key not in _PROVENANCE}
 
     @property
     def issuer(self) -> str:

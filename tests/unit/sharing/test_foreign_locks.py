@@ -1,5 +1,6 @@
 """Locks of other tools: read into sources, and written without losing what is theirs."""
 
+import hashlib
 import json
 
 import pytest
@@ -169,6 +170,19 @@ def test_a_new_file_is_read_again_as_it_was_written(kind: ForeignFormat) -> None
 def test_a_damaged_one_is_an_error_with_its_name(kind: ForeignFormat, text: bytes) -> None:
     with pytest.raises(LockError, match="place"):
         read_foreign(kind, text, "place")
+
+
+def test_a_repository_at_a_path_is_a_path_to_vercel_and_letters_are_ordered_as_there() -> None:
+    entry = LockEntry(source="/srv/repo", kind="git", url="/srv/repo", path="skills/notes")
+    files = {"z.md": b"1", "\u00e9.md": b"2", "E.md": b"3", "e.md": b"4", "f.md": b"5"}
+    request = ForeignRequest(lock=Lock().put("notes", entry), contents=lambda _name: files)
+
+    row = json.loads(write_foreign(ForeignFormat.VERCEL, request).content)["skills"]["notes"]
+
+    # As `localeCompare` does: e, E, \u00e9, f, z.
+    order = ("e.md", "E.md", "\u00e9.md", "f.md", "z.md")
+    expected = hashlib.sha256(b"".join(path.encode() + files[path] for path in order)).hexdigest()
+    assert row == {"source": "/srv/repo", "sourceType": "local", "computedHash": expected}
 
 
 def test_a_file_is_known_by_its_name() -> None:

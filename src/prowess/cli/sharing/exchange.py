@@ -136,7 +136,8 @@ def export_lock_command(given: Common, kind: str, *, out: str, place: str) -> in
         return 0
     for skill in written.left_out:
         print_error(f"{skill} is left out: {kind} has no such source.")
-    print_text(f"{path} names {len(request.lock.skills) - len(written.left_out)} skills.")
+    count = len(request.lock.skills) - len(written.left_out)
+    print_text(f"{path} names {count} skill{'' if count == 1 else 's'}.")
     return 0
 
 

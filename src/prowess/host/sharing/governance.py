@@ -356,7 +356,8 @@ class DecisionLog:
             return ""
         if noted.get("lines") == len(lines):
             return f"line {len(lines)}, the last one, was changed"
-        return f"the log has {len(lines)} lines and should have {noted.get('lines')}"
+        wrong = f"the log has {len(lines)} lines and should have {noted.get('lines')}"
+        return wrong if noted else f"{_HEAD} is missing, which says where the log ends"
 
     def _lines(self) -> list[bytes]:
         try:

@@ -199,7 +199,7 @@ class _Registry:
         kind = str(row.get("mediaType") or "")
         title = _mapping(row.get("annotations")).get(_TITLE)
         if is_packed(kind):
-            files = unpack(content)
+            files = unpack(content, self._subject(""))
             removed = [path for path in files if os.path.basename(path).startswith(".wh.")]
             if removed:
                 problem = f"has the layer {kind}, which takes files of another layer away."

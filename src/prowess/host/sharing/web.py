@@ -17,7 +17,7 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
-from prowess.errors import DownloadError, HubError, SourceError
+from prowess.errors import ArchiveError, DownloadError, HubError, SourceError
 from prowess.host.downloads import Bounds, WebRequest, download, exchange
 from prowess.host.files.archives import read_archive
 from prowess.host.sharing.packages import find_skills
@@ -219,7 +219,7 @@ class WebSource:
 
     def _archive(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
         content = self.get(spec, spec.url, _MOST_ARCHIVE)
-        skills = find_skills(unpack(content), wanted, spec.url)
+        skills = find_skills(unpack(content, spec.url), wanted, spec.url)
         return _fetched(spec, skills, PREFIX + digest_of(content))
 
     def _well_known(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
@@ -260,12 +260,12 @@ class WebSource:
         if row.get("type") == "skill-md":
             files = {"SKILL.md": CopiedFile(content)}
         elif row.get("type") == "archive":
-            files = unpack(content)
+            files = unpack(content, url)
         else:
             raise SourceError(
-                shown(name), f"is of the type {shown(str(row.get('type')))!r}, not known."
+                shown(url), f"is of the type {shown(str(row.get('type')))!r}, not known here."
             )
-        return replace(_only_skill(files, name, url), resolved=promised)
+        return replace(_only_skill(files, name, url), resolved=promised.lower())
 
     def _read_listed(self, spec: SourceSpec, index: str, row: Mapping[str, Any]) -> OfferedSkill:
         """Read one entry of version 0.1: the files by their names, below the index."""
@@ -274,7 +274,7 @@ class WebSource:
             raise SourceError(shown(name), f"lists no files in {shown(index)}, or too many.")
         files: _Files = {}
         for path in paths:
-            steps = _checked_path(name, path)
+            steps = _checked_path(f"{index}: {name}", path)
             url = urljoin(index, quote("/".join((name, *steps))))
             files["/".join(steps)] = CopiedFile(self.get(spec, url, _MOST_PAGE))
         found = _only_skill(files, name, index)
@@ -291,7 +291,7 @@ class WebSource:
         promised = _rows((row.get("version") or {}).get("files"))
         query = urlencode({**asked, "version": version})
         content = self.get(spec, f"{api}/download?{query}", _MOST_ARCHIVE)
-        files = unpack(content)
+        files = unpack(content, f"{slug}@{version}")
         _check_files(f"{slug}@{version}", files, promised)
         skill = _only_skill(files, "", f"{base}: {slug}")
         found = _fetched(spec, (skill,), PREFIX + digest_of(content))
@@ -309,7 +309,7 @@ class WebSource:
         url = f"{address}/versions/{quote(version)}/archive"
         content = self.get(spec, url, _MOST_ARCHIVE)
         _check_digest(url, content, promised)
-        files = unpack(content)
+        files = unpack(content, url)
         _check_files(f"{spec.path}@{version}", files, _rows(row.get("files")))
         skill = _only_skill(files, spec.path.rpartition("/")[2], f"{base}: {spec.path}")
         if content_digest(hash_package(skill.files)) != row.get("contentDigest"):
@@ -341,18 +341,23 @@ class WebSource:
         found = base64.b64encode(hashlib.sha512(content).digest()).decode()
         if f"sha512-{found}" != promised:
             raise SourceError(shown(url), "is not the file that the registry promised (integrity).")
-        skills = find_skills(unpack(content, strip=1), wanted, spec.asked)
+        skills = find_skills(unpack(content, url, strip=1), wanted, spec.asked)
         result = _fetched(spec, skills, PREFIX + digest_of(content))
         return replace(result, url=base, version=str(row.get("version") or ""))
 
 
-def unpack(content: bytes, strip: int = 0) -> _Files:
-    """Return the files of an archive.
+def unpack(content: bytes, place: str, strip: int = 0) -> _Files:
+    """Return the files of an archive that came from a place.
 
     Raises:
         ArchiveError: it breaks a rule.
     """
-    members = read_archive(BytesIO(content), strip=strip).members
+    try:
+        members = read_archive(BytesIO(content), strip=strip).members
+    except ArchiveError as error:
+        # Of several archives, a person must know which one.
+        named = ": ".join(filter(None, (shown(place), error.member)))
+        raise ArchiveError(named, error.reason, error.problem) from error
     return {one.path: CopiedFile(one.content, one.executable) for one in members}
 
 

@@ -163,7 +163,7 @@ class Sharing:
         report = scan_package(self.ports.scanning, skill.name, files, fetched.url)
         reading = self.ports.signatures.read(skill.files)
         entry = self._make_entry(fetched, skill, request, report, old)
-        entry = replace(entry, provenance=reading.provenance)
+        entry = replace(entry, provenance={**entry.foreign_provenance, **reading.provenance})
         decision = self.ports.gate(facts_of(skill.name, entry))
         signer = "" if request.allow_signer_change else _signer_problem(old, entry, reading)
         refusal = refuse_report(report) or reading.problem or signer or _policy_problem(decision)
@@ -200,7 +200,8 @@ class Sharing:
         """Return an entry with a yes to its content, the one it has where that is the same."""
         if entry.approval.get("digest") == entry.digest:
             return entry
-        return replace(entry, approval={"digest": entry.digest, **self.ports.approver()})
+        said = {"digest": entry.digest, **self.ports.approver()}
+        return replace(entry, approval={**entry.approval, **said})
 
     def decline(self, arrival: Arrival, event: str = "add") -> None:
         """Take down that a person said no, or that a rule did."""
@@ -325,7 +326,10 @@ class Sharing:
         report: ScanReport,
         old: LockEntry | None,
     ) -> LockEntry:
-        return LockEntry(
+        before = old or LockEntry(source=request.spec.asked, kind=fetched.kind)
+        return replace(
+            # Keys that are not ours stay, at every level.
+            before,
             source=request.spec.asked,
             kind=fetched.kind,
             url=self._shown_url(request.spec, fetched),
@@ -336,10 +340,12 @@ class Sharing:
             pinned=bool(request.pin),
             submodules=request.spec.submodules,
             files=hash_package(skill.files),
-            scan={"verdict": report.verdict.value, "scanner": self.ports.scanner()},
-            approval={} if old is None else old.approval,
+            scan={
+                **before.scan,
+                "verdict": report.verdict.value,
+                "scanner": self.ports.scanner(),
+            },
             required_by=skill.required_by,
-            extra={} if old is None else old.extra,
         )
 
     def _shown_url(self, spec: SourceSpec, fetched: Fetched) -> str:
