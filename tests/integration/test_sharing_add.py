@@ -274,7 +274,7 @@ def test_a_marketplace_file_in_plain_sight_counts_from_its_own_folder(
     home.add(place, "--skill", "notes")
 
     said = home.text("add", place, "--all", "--yes")[1]
-    assert "its plugin far: ipfs: is no source of a plugin that is read here." in said
+    assert "its plugin far: ipfs: is neither there nor a source" in said
 
 
 def test_every_kind_of_difference_is_named(home: Home, repository: Repository) -> None:

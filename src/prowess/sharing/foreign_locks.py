@@ -26,6 +26,7 @@ from prowess.sharing.source import SourceKind, SourceSpec
 # How collation orders what is no letter; digits and letters come behind.
 _MARKS = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
 _ORDER = {mark: at for at, mark in enumerate(" " + _MARKS + string.digits + string.ascii_lowercase)}
+_ACCENTED = re.compile(r".[\u0300-\u036f]*", re.DOTALL)
 _GITHUB = re.compile(r"https://github\.com/([^/]+/[^/]+?)(?:\.git)?\Z")
 _TOOLHIVE = re.compile(r"git://(?P<repo>[^@#]+)(?:@(?P<ref>[^#]+))?(?:#(?P<path>.+))?\Z")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
@@ -103,16 +104,9 @@ def hash_files_like_clawhub(files: Mapping[str, str]) -> str:
 
 def _collate(text: str) -> tuple[list[int], list[str], list[bool], str]:
     """Return by what JavaScript orders two texts: by letters, then by accents, then by case."""
-    letters: list[str] = []
-    accents: list[str] = []
-    for sign in unicodedata.normalize("NFD", text):
-        if unicodedata.combining(sign) and letters:
-            accents[-1] += sign
-            continue
-        letters.append(sign)
-        accents.append("")
-    order = [_ORDER.get(sign.lower(), 1000 + ord(sign.lower()[0])) for sign in letters]
-    return order, accents, [sign != sign.lower() for sign in letters], text
+    signs = _ACCENTED.findall(unicodedata.normalize("NFD", text))
+    order = [_ORDER.get(sign[0].lower(), 1000 + ord(sign[0].lower()[0])) for sign in signs]
+    return order, [sign[1:] for sign in signs], [sign[0] != sign[0].lower() for sign in signs], text
 
 
 def read_foreign(kind: ForeignFormat, content: bytes, path: str) -> tuple[ForeignSkill, ...]:

@@ -1,7 +1,7 @@
 """`lock` and `publish`: locks of other tools read and written, and skills given to others."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -16,7 +16,7 @@ from prowess.host.sharing.signatures import BUNDLES
 from prowess.host.sharing.site import PublishedSkill, publish_artifacts, publish_site
 from prowess.host.sharing.sources import read_skill
 from prowess.host.sharing.upload import UploadRequest, upload_skills
-from prowess.host.sharing.web import read_registry_access
+from prowess.host.sharing.web import CLAWHUB_REGISTRY, read_registry_access
 from prowess.runtime.sharing.ports import hash_package
 from prowess.runtime.sharing.service import AddRequest, Arrival, Sharing
 from prowess.safety.paths import shown
@@ -211,7 +211,8 @@ def publish_command(
     with open_runtime(workspace) as runtime:
         if colon and kind in {SourceKind.HUB, SourceKind.CLAWHUB}:
             access = read_registry_access(runtime.environ)
-            place = registry or access.find_default(SourceKind(kind), target)
+            usual = access.find_hub(registry, target) if kind == SourceKind.HUB else registry
+            place = usual or CLAWHUB_REGISTRY
             request = UploadRequest(registry=place, token=access.token, namespace=namespace)
             request = replace(request, version=version, changelog=changelog, labels=labels)
             found = upload_skills(path, request, runtime.scanning)
@@ -231,19 +232,9 @@ def _publish_artifacts(runtime: Runtime, path: str, target: str) -> tuple[Publis
         return publish_artifacts(path, spec, sources.oci, runtime.scanning)
 
 
-def _show_published(one: PublishedSkill) -> dict[str, str]:
-    return {
-        "name": one.name,
-        "path": one.path,
-        "digest": one.digest,
-        "state": one.state,
-        "refusal": one.refusal,
-    }
-
-
 def _say_published(found: Sequence[PublishedSkill], *, as_json: bool) -> None:
     if as_json:
-        print_json({"skills": [_show_published(one) for one in found]})
+        print_json({"skills": [asdict(one) for one in found]})
         return
     for one in found:
         if one.refusal:

@@ -51,14 +51,10 @@ def publish_site(folder: str, site: str, scanning: ScanService) -> tuple[Publish
         SourceError: there is no skill, or it cannot be read.
         PathError: the site cannot be written.
     """
-    skills = find_skills(read_tree(folder), (), folder)
-    rows = {one.name: _prepare(one, folder, scanning) for one in skills}
-    if any(isinstance(row, str) for row in rows.values()):
-        return tuple(
-            PublishedSkill(name=name, refusal=row if isinstance(row, str) else "another is refused")
-            for name, row in rows.items()
-        )
-    ready = {name: row for name, row in rows.items() if not isinstance(row, str)}
+    checked, refused = check_folder(folder, scanning)
+    if refused:
+        return refused
+    ready = {one.skill.name: _prepare(one) for one in checked}
     with Root.open(os.path.join(site, _FOLDER), create=True) as root:
         index = _read_index(root)
         for row, content in ready.values():
@@ -105,6 +101,25 @@ def check_publishable(
     )
 
 
+def check_folder(
+    folder: str, scanning: ScanService
+) -> tuple[list[PublishableSkill], tuple[PublishedSkill, ...]]:
+    """Return the skills below a folder, or why none of them can be given to others.
+
+    Raises:
+        SourceError: there is no skill, or it cannot be read.
+    """
+    skills = find_skills(read_tree(folder), (), folder)
+    found = {one.name: check_publishable(one, folder, scanning) for one in skills}
+    ready = [one for one in found.values() if not isinstance(one, str)]
+    if len(ready) == len(found):
+        return ready, ()
+    reasons = {name: one for name, one in found.items() if isinstance(one, str)}
+    return [], tuple(
+        PublishedSkill(name=name, refusal=reasons.get(name, "another is refused")) for name in found
+    )
+
+
 def publish_artifacts(
     folder: str, spec: SourceSpec, registry: OciSource, scanning: ScanService
 ) -> tuple[PublishedSkill, ...]:
@@ -114,15 +129,8 @@ def publish_artifacts(
         SourceError: there is no skill, it cannot be read, or the registry refuses it.
         DownloadError: the registry does not answer.
     """
-    skills = find_skills(read_tree(folder), (), folder)
-    found = {one.name: check_publishable(one, folder, scanning) for one in skills}
-    ready = [one for one in found.values() if not isinstance(one, str)]
-    if len(ready) < len(found):
-        return tuple(
-            PublishedSkill(name=name, refusal=one if isinstance(one, str) else "another is refused")
-            for name, one in found.items()
-        )
-    return tuple(
+    ready, refused = check_folder(folder, scanning)
+    return refused or tuple(
         _push(
             spec if len(ready) == 1 else replace(spec, url=f"{spec.url}/{one.skill.name}"),
             one,
@@ -140,20 +148,15 @@ def _push(spec: SourceSpec, ready: PublishableSkill, registry: OciSource) -> Pub
     return PublishedSkill(name=ready.skill.name, path=address, digest=digest)
 
 
-def _prepare(
-    skill: OfferedSkill, folder: str, scanning: ScanService
-) -> tuple[dict[str, Any], bytes] | str:
-    """Return the row of an index and the archive, or why the skill is refused."""
-    checked = check_publishable(skill, folder, scanning)
-    if isinstance(checked, str):
-        return checked
-    content = pack_build(Build(name="", files=skill.files))
+def _prepare(ready: PublishableSkill) -> tuple[dict[str, Any], bytes]:
+    """Return the row of an index and the archive."""
+    content = pack_build(Build(name="", files=ready.skill.files))
     sha = digest_of(content)
     row = {
-        "name": skill.name,
+        "name": ready.skill.name,
         "type": "archive",
-        "description": checked.description,
-        "url": f"{skill.name}-{sha[:12]}.zip",
+        "description": ready.description,
+        "url": f"{ready.skill.name}-{sha[:12]}.zip",
         "digest": PREFIX + sha,
     }
     return row, content

@@ -16,7 +16,7 @@ from prowess.host.files.containment import Root
 from prowess.host.sharing.git import GitSource, address_of, is_repository
 from prowess.host.sharing.oci import OciSource
 from prowess.host.sharing.packages import find_heads, find_skills
-from prowess.host.sharing.web import WebSource, read_registry_access, unpack
+from prowess.host.sharing.web import WebSource, make_fetched, read_registry_access, unpack
 from prowess.host.sources.roots import expand_path
 from prowess.runtime.sharing.ports import Fetched, OfferedSkill, Progress, hash_package
 from prowess.runtime.sharing.sync import CopiedFile
@@ -37,7 +37,8 @@ class AllSources:
         self._home, self._current = home, current
         self._git = GitSource(environ)
         self._web = WebSource(private_hosts, read_registry_access(environ))
-        self._oci = OciSource(private_hosts, environ, home)
+        # Artifacts are written too.
+        self.oci = OciSource(private_hosts, environ, home)
 
     def read_spec(self, asked: str, base: str = "") -> SourceSpec:
         """Return what a person means; a path is taken from `base`, else from the current folder.
@@ -63,7 +64,7 @@ class AllSources:
     def fetch(self, spec: SourceSpec, wanted: Sequence[str], progress: Progress) -> Fetched:
         """Return the wanted skills of a source, all of them where none is named."""
         if spec.kind is SourceKind.OCI:
-            return self._oci.fetch(spec, wanted, progress)
+            return self.oci.fetch(spec, wanted, progress)
         if spec.kind is SourceKind.GIT:
             url = address_of(spec.url) if spec.is_local else spec.url
             found = self._git.fetch(replace(spec, url=url), wanted, progress)
@@ -82,11 +83,6 @@ class AllSources:
         url = address_of(spec.url) if spec.is_local else spec.url
         return self._git.find_newest(replace(spec, url=url))
 
-    @property
-    def oci(self) -> OciSource:
-        """What reads and writes artifacts of OCI registries."""
-        return self._oci
-
     def search(self, registry: str, words: str) -> list[dict[str, str]]:
         """Return what a registry finds."""
         return self._web.search(registry, words)
@@ -103,19 +99,12 @@ class AllSources:
             for one in skills
             for path, sha in hash_package(one.files).items()
         }
-        return Fetched(
-            kind=spec.kind.value, url=spec.url, resolved=content_digest(whole), skills=skills
-        )
+        return make_fetched(spec, skills, content_digest(whole))
 
     def _file(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
         content = _read(spec.url, _MOST_ARCHIVE)
         skills = find_skills(unpack(content, spec.asked), wanted, spec.url)
-        return Fetched(
-            kind=spec.kind.value,
-            url=spec.url,
-            resolved=PREFIX + digest_of(content),
-            skills=skills,
-        )
+        return make_fetched(spec, skills, PREFIX + digest_of(content))
 
     def _marketplace(self, spec: SourceSpec, wanted: Sequence[str], progress: Progress) -> Fetched:
         content = (
@@ -149,12 +138,7 @@ class AllSources:
                     left -= names
         if problem and left:
             raise problem
-        return Fetched(
-            kind=spec.kind.value,
-            url=spec.url,
-            resolved=PREFIX + digest_of(content),
-            skills=tuple(found),
-        )
+        return make_fetched(spec, found, PREFIX + digest_of(content))
 
     def _plugin_source(self, spec: SourceSpec, base: str, source: Mapping[str, Any]) -> SourceSpec:
         kind, ref = str(source.get("source")), str(source.get("sha") or source.get("ref") or "")
@@ -170,9 +154,7 @@ class AllSources:
             found = read_source(f"npm:{source.get('package')}{version}")
             return replace(found, url=str(source.get("registry") or ""))
         hub = source.get("repo")
-        asked = f"https://github.com/{hub}.git" if hub else str(source.get("url") or "")
-        if not asked:
-            raise SourceError(shown(kind), "is no source of a plugin that is read here.")
+        asked = f"https://github.com/{hub}.git" if hub else str(source.get("url") or kind)
         if not base:
             self._web.refuse_private(spec, asked)
         plain = f"{'git+' if '://' in asked else ''}{asked}"

@@ -12,9 +12,7 @@ from typing import Any
 
 from prowess.errors import SourceError
 from prowess.host.downloads import WebRequest, exchange
-from prowess.host.sharing.packages import find_skills
-from prowess.host.sharing.site import PublishedSkill, check_publishable
-from prowess.host.sharing.sources import read_tree
+from prowess.host.sharing.site import PublishedSkill, check_folder
 from prowess.host.sharing.web import open_registry, read_object
 from prowess.runtime.scan import ScanService
 from prowess.runtime.sharing.ports import OfferedSkill
@@ -52,21 +50,10 @@ def upload_skills(
     if not request.token:
         problem = "asks who you are: set PROWESS_REGISTRY_TOKEN to your token."
         raise SourceError(shown(request.registry), problem)
-    skills = find_skills(read_tree(folder), (), folder)
-    forms: dict[str, tuple[OfferedSkill, dict[str, Any]]] = {}
-    refused: dict[str, str] = {}
-    for one in skills:
-        checked = check_publishable(one, folder, scanning)
-        if isinstance(checked, str):
-            refused[one.name] = checked
-            continue
-        forms[one.name] = (one, _make_payload(one, checked.fields, request))
-    if refused:
-        return tuple(
-            PublishedSkill(name=one.name, refusal=refused.get(one.name, "another is refused"))
-            for one in skills
-        )
-    return tuple(_upload(request, skill, payload) for skill, payload in forms.values())
+    ready, refused = check_folder(folder, scanning)
+    # Every version is known before the first skill is sent.
+    forms = [(one.skill, _make_payload(one.skill, one.fields, request)) for one in ready]
+    return refused or tuple(_upload(request, skill, payload) for skill, payload in forms)
 
 
 def _make_payload(skill: OfferedSkill, fields: Fields, request: UploadRequest) -> dict[str, Any]:

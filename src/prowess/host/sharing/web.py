@@ -60,14 +60,6 @@ class RegistryAccess:
             raise SourceError(shown(asked), problem)
         return found
 
-    def find_default(self, kind: SourceKind, asked: str) -> str:
-        """Return where something of a kind is published without a registry being named.
-
-        Raises:
-            SourceError: nobody said which hub.
-        """
-        return self.find_hub("", asked) if kind is SourceKind.HUB else CLAWHUB_REGISTRY
-
     def find_token(self, url: str) -> str:
         """Return the token for an address of our hub: strangers write locks that name others."""
         return self.token if self.hub and _origin(url) == _origin(self.hub) else ""
@@ -220,7 +212,7 @@ class WebSource:
     def _archive(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
         content = self.get(spec, spec.url, _MOST_ARCHIVE)
         skills = find_skills(unpack(content, spec.url), wanted, spec.url)
-        return _fetched(spec, skills, PREFIX + digest_of(content))
+        return make_fetched(spec, skills, PREFIX + digest_of(content))
 
     def _well_known(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
         url, index = self._find_index(spec)
@@ -235,7 +227,7 @@ class WebSource:
         read = self._read_indexed if is_newer else self._read_listed
         skills = tuple(read(spec, url, row) for row in chosen)
         whole = content_digest({one.name: one.resolved.removeprefix(PREFIX) for one in skills})
-        return replace(_fetched(spec, skills, whole), url=url)
+        return replace(make_fetched(spec, skills, whole), url=url)
 
     def _find_index(self, spec: SourceSpec) -> tuple[str, dict[str, Any]]:
         if urlsplit(spec.url).path.endswith(".json"):
@@ -294,7 +286,7 @@ class WebSource:
         files = unpack(content, f"{slug}@{version}")
         _check_files(f"{slug}@{version}", files, promised)
         skill = _only_skill(files, "", f"{base}: {slug}")
-        found = _fetched(spec, (skill,), PREFIX + digest_of(content))
+        found = make_fetched(spec, (skill,), PREFIX + digest_of(content))
         return replace(found, url=base, version=version)
 
     def _hub(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
@@ -315,7 +307,7 @@ class WebSource:
         if content_digest(hash_package(skill.files)) != row.get("contentDigest"):
             problem = "its files are not those of the content digest that the hub names."
             raise SourceError(shown(f"{spec.path}@{version}"), problem)
-        found = _fetched(spec, (skill,), promised)
+        found = make_fetched(spec, (skill,), promised)
         return replace(found, url=base, version=version)
 
     def _latest(self, spec: SourceSpec, url: str) -> str:
@@ -331,10 +323,7 @@ class WebSource:
         address = f"{base}/{quote(spec.path, safe='@')}/{quote(spec.ref or 'latest')}"
         row = self.get_json(spec, address)
         dist = row.get("dist") if isinstance(row.get("dist"), dict) else {}
-        url, promised = (
-            str((dist or {}).get("tarball") or ""),
-            str((dist or {}).get("integrity") or ""),
-        )
+        url, promised = (str((dist or {}).get(key) or "") for key in ("tarball", "integrity"))
         if not url or not promised.startswith("sha512-"):
             raise SourceError(shown(address), "names no tarball with a sha512 integrity.")
         content = self.get(spec, url, _MOST_ARCHIVE)
@@ -342,7 +331,7 @@ class WebSource:
         if f"sha512-{found}" != promised:
             raise SourceError(shown(url), "is not the file that the registry promised (integrity).")
         skills = find_skills(unpack(content, url, strip=1), wanted, spec.asked)
-        result = _fetched(spec, skills, PREFIX + digest_of(content))
+        result = make_fetched(spec, skills, PREFIX + digest_of(content))
         return replace(result, url=base, version=str(row.get("version") or ""))
 
 
@@ -374,7 +363,8 @@ def name_host(url: str) -> tuple[str, ...]:
     return (f"{shape}:{port or _PORTS.get(parts.scheme, 443)}",)
 
 
-def _fetched(spec: SourceSpec, skills: Sequence[OfferedSkill], resolved: str) -> Fetched:
+def make_fetched(spec: SourceSpec, skills: Sequence[OfferedSkill], resolved: str) -> Fetched:
+    """Return what a source gave of what was asked for."""
     return Fetched(
         kind=spec.kind.value, url=spec.url, resolved=resolved, ref=spec.ref, skills=tuple(skills)
     )

@@ -327,8 +327,9 @@ class Sharing:
         old: LockEntry | None,
     ) -> LockEntry:
         before = old or LockEntry(source=request.spec.asked, kind=fetched.kind)
+        scan = {"verdict": report.verdict.value, "scanner": self.ports.scanner()}
+        # Keys that are not ours stay, at every level.
         return replace(
-            # Keys that are not ours stay, at every level.
             before,
             source=request.spec.asked,
             kind=fetched.kind,
@@ -340,11 +341,7 @@ class Sharing:
             pinned=bool(request.pin),
             submodules=request.spec.submodules,
             files=hash_package(skill.files),
-            scan={
-                **before.scan,
-                "verdict": report.verdict.value,
-                "scanner": self.ports.scanner(),
-            },
+            scan={**before.scan, **scan},
             required_by=skill.required_by,
         )
 

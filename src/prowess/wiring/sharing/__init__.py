@@ -61,11 +61,9 @@ def open_folder(runtime: Runtime, place: str, agent_id: str | None = None) -> Lo
     state = runtime.folders.state
     if place == "user":
         return LockedFolder(state, runtime.folders.managed, state, source="managed", now=time.time)
-    top = (
-        runtime.skills.workspace(agent_id).folder
-        if place == "agent"
-        else runtime.skills.places.workspace
-    )
+    skills = runtime.skills
+    is_agent = place == "agent"
+    top = skills.workspace(agent_id).folder if is_agent else skills.places.workspace
     return _workspace_folder(top, state)
 
 
@@ -96,10 +94,7 @@ def open_gate(runtime: Runtime, agent_id: str | None = None) -> PolicyGate:
 def open_governor(runtime: Runtime, workspace: str) -> Governor:
     """Return what holds the skills of a workspace against its policies."""
     state = runtime.folders.state
-    folders = (
-        _workspace_folder(workspace, state),
-        open_folder(runtime, "user"),
-    )
+    folders = _workspace_folder(workspace, state), open_folder(runtime, "user")
     gate = PolicyGate(_places(runtime, workspace), _today)
     return Governor(
         gate,
