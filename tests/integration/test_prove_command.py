@@ -14,6 +14,7 @@ import pytest
 
 from prowess.cli.main import main
 from prowess.host.proof.records import ProofsFile
+from prowess.proof.tasks import read_expectation
 from prowess.wiring import open_runtime
 from prowess.wiring.proof import proof_state
 
@@ -335,3 +336,157 @@ def test_a_policy_can_ask_for_proof_and_what_it_keeps_out_can_still_be_proven(
     assert not is_usable()
     main(["policy", "explain", "greetings", "-w", str(tmp_path)])
     assert "proof" in capsys.readouterr().out
+
+
+def test_sentences_are_graded_by_script_only_where_every_word_of_them_is_understood() -> None:
+    graded = {
+        'The reply should not mention "draft"': [("answer lacks", "", "draft")],
+        'It doesn\u2019t include "x"': [("answer lacks", "", "x")],
+        'Never says "Yo".': [("answer lacks", "", "Yo")],
+        "Creates a file named `out/a.md`": [("file exists", "out/a.md", "")],
+        "`a.py` must not contain `eval`": [("file lacks", "a.py", "eval")],
+        'The output includes both "A" and "B"': [("output has", "", "A"), ("output has", "", "B")],
+    }
+    for_a_judge = (
+        'No mention of "X"',
+        'The output contains no "X"',
+        'The answer says "A" or "B"',
+        'The answer contains "x" twice',
+        'The report.md file contains "X"',
+        'It writes "hello"',
+    )
+
+    for text, expected in graded.items():
+        found = read_expectation(text)
+        assert [(one.kind.value, one.path, one.text) for one in found] == expected
+    for text in for_a_judge:
+        assert [one.kind.value for one in read_expectation(text)] == ["judge"]
+
+
+def test_what_the_output_holds_may_stand_in_a_file_but_in_none_that_was_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = _evals(files={"given.txt": "laid"}, expectations=['The output contains "laid"'])
+    _write_skill(tmp_path / "a", 'Write "laid" to `table.txt`.', tasks)
+    _write_skill(tmp_path / "b", "The table is laid.", tasks)
+
+    wrote, talked = (_prove(tmp_path / name, capsys)[1] for name in "ab")
+
+    assert wrote["verdict"] == "proven"
+    assert wrote["outcomes"]["without"]["pass"] == 0
+    # Nor does the skill itself, which lies in the folder, count as what the agent wrote.
+    assert talked["outcomes"]["withSkill"]["pass"] == 0
+
+
+def test_files_beside_the_skill_reach_the_agent_as_they_are_and_missing_ones_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check = {"command": "printf '\\377\\000\\376' | cmp - blank.bin"}
+    tasks = _evals(files=["evals/files/blank.bin"], expectations=[], checks=[check])
+    folder = _write_skill(tmp_path, "Be kind.", tasks)
+
+    _, refused = _prove(tmp_path, capsys)
+    (folder / "evals/files").mkdir()
+    (folder / "evals/files/blank.bin").write_bytes(b"\xff\x00\xfe")
+    _, found = _prove(tmp_path, capsys)
+
+    assert "evals/files/blank.bin" in refused["error"]["message"]
+    assert found["outcomes"]["without"]["fail"] == 0
+    assert found["outcomes"]["without"]["pass"] > 0
+
+
+@pytest.mark.parametrize(
+    "check", [{"answr": "x"}, {"file": "a", "lacks": "x"}, {"matches": "["}, "", 7]
+)
+def test_a_check_that_is_not_known_is_refused_and_never_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], check: object
+) -> None:
+    _write_skill(tmp_path, "Be kind.", _evals(checks=[check] if check else [{"judge": ""}]))
+
+    code, refused = _prove(tmp_path, capsys)
+
+    assert code == 1
+    assert "check" in refused["error"]["message"] or "pattern" in refused["error"]["message"]
+
+
+def test_tasks_for_a_container_bring_their_tests_and_say_by_a_reward_how_they_went(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = 'Write "laid" to `table.txt`.'
+    skill = _write_skill(tmp_path, body, {})
+    for number in range(6):
+        task = tmp_path / "tasks" / f"table-{number}"
+        inside = task / "environment/skills/greetings"
+        inside.mkdir(parents=True)
+        # As such tasks bring it along: it must not be there on the side without.
+        (inside / "SKILL.md").write_text((skill / "SKILL.md").read_text())
+        (task / "environment/Dockerfile").write_text("FROM scratch\n")
+        (task / "instruction.md").write_text(f"Lay table {number} at /root/table.txt.")
+        (task / "tests").mkdir()
+        (task / "tests/verify.sh").write_text("grep -q laid /root/table.txt\n")
+        (task / "tests/test.sh").write_text(
+            "if sh /tests/verify.sh; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\n"
+        )
+
+    found = _prove(tmp_path, capsys, "--evals", str(tmp_path / "tasks"))[1]
+
+    assert found["verdict"] == "proven"
+    assert found["outcomes"]["withSkill"]["fail"] == found["outcomes"]["without"]["pass"] == 0
+
+
+def test_a_checker_that_the_machine_lacks_says_nothing_about_the_skill(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = _evals(expectations=[], checks=[{"command": "no-such-checker-here ."}])
+    _write_skill(tmp_path, "Be kind.", tasks)
+
+    found = _prove(tmp_path, capsys)[1]
+
+    assert found["outcomes"]["withSkill"]["infra_error"] == _TASKS
+
+
+def test_runs_that_went_wrong_are_done_again_when_the_proof_is_asked_for_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write_skill(tmp_path, 'Say "Good evening" first.', _evals())
+    agent, key = tmp_path / "agent", tmp_path / "key"
+    agent.write_text(
+        f"#!/bin/sh\ntest -e {key} || exit 3\n"
+        "grep -q evening skills/*/SKILL.md 2>/dev/null && echo Good evening\nexit 0\n"
+    )
+    agent.chmod(0o755)
+    asked = ("--agent", f"command:{agent}")
+
+    _, broken = _prove(tmp_path, capsys, *asked)
+    key.touch()
+    _, found = _prove(tmp_path, capsys, *asked)
+
+    assert (broken["verdict"], broken["lift"]["tasks"]) == ("inconclusive", 0)
+    assert found["verdict"] == "proven"
+
+
+def test_tasks_in_any_file_of_the_skill_are_no_cheat_and_no_agent_reads_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _write_skill(tmp_path, 'Say "Good evening" first.', {})
+    for place in ("tasks.yaml", "quality/ours.yaml"):
+        path = folder / place
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(_evals()))
+
+        _, found = _prove(tmp_path, capsys, "--evals", str(path))
+
+        assert found["verdict"] == "proven"
+        path.unlink()
+
+
+def test_a_judge_is_paid_from_the_budget(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROWESS_MODEL", "test")
+    _write_skill(tmp_path, "Be kind.", _evals(expectations=["It is kind.", "It is short."]))
+
+    code, refused = _prove(tmp_path, capsys, "--judge", "--budget", "0.1")
+
+    assert code == 1
+    assert "Nothing was run" in refused["error"]["message"]

@@ -74,7 +74,8 @@ def measure(tasks: Sequence[TaskRuns], *, planned: int | None = None, looks: int
         looks: how often anybody looks in all, this being one of them.
     """
     found = [one for one in (task.difference for task in tasks) if one is not None]
-    total = max(planned or len(found), len(found))
+    # A task that says nothing is as good as never planned: it must not make a look look early.
+    total = max((planned or len(tasks)) - (len(tasks) - len(found)), len(found))
     if len(found) < _LEAST_TASKS:
         return Lift(
             verdict=LiftVerdict.INCONCLUSIVE,

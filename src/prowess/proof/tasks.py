@@ -7,7 +7,7 @@ and such runs are not counted where there is none.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -16,25 +16,28 @@ from prowess.errors import SuiteError
 _LONGEST_PROMPT, _MOST_TASKS = 100_000, 1_000
 # A prompt of this length, or an answer of that one, stands in a skill by no chance.
 _GIVEN_AWAY, _WHOLE_ANSWER = 20, 60
-_QUOTED = r"[`\"'“](?P<text>[^`\"'”]{1,300})[`\"'”]"
-_FILE_EXISTS = re.compile(
-    rf"(?:file|there is|creates?|writes?|saves?|produces?)\b[^`\"'“]{{0,40}}{_QUOTED}"
-    r"(?:\s+(?:exists|is (?:created|written|there))|\s*\.?$)",
+_QUOTED = r"(?:`[^`]{1,300}`|\"[^\"]{1,300}\"|“[^”]{1,300}”|'[^']{1,300}')"
+_LISTED = rf"(?P<quoted>{_QUOTED}(?:,? (?:(?P<either>or) |and |nor )?{_QUOTED})*)"
+_WHO = (
+    r"(?:(?:the|its|an?|final|(?:agent|assistant|model)['\u2019]s) )*"
+    r"(?:answer|response|reply|message|it|agent|assistant|model|(?P<all>output|result)s?)"
+)
+# Only a sentence that is understood to its last word is checked by script: a "not", an "or" or a
+# "twice" that is read over turns a grade around.
+_HOLDS = re.compile(
+    rf"(?:(?:the )?(?:file )?(?P<path>{_QUOTED}) |{_WHO} )?"
+    r"(?P<not>(?:(?:does|do|did|must|should|shall|may|can)(?: not|n['\u2019]t)|cannot|never) )?"
+    r"(?:must |should |shall )?"
+    r"(?:contain|include|mention|say|state|print|name|hold|show|ha(?:s|ve))s? "
+    r"(?:(?:the|an?|both|either|exact|literal|(?:word|text|phrase|string|line|heading|section|title)s?"
+    rf"|named|called|titled) )*{_LISTED}\.?",
     re.IGNORECASE,
 )
-_FILE_HOLDS = re.compile(
-    r"[`\"'“](?P<path>[\w./-]+\.\w+)[`\"'”]\s+(?:contains?|includes?|mentions?|has|holds?)\b"
-    rf"[^`\"'“]{{0,40}}{_QUOTED}",
-    re.IGNORECASE,
-)
-_ANSWER_LACKS = re.compile(
-    r"(?:does not|doesn't|never|must not)\s+(?:contains?|includes?|mentions?|says?)\b"
-    rf"[^`\"'“]{{0,40}}{_QUOTED}",
-    re.IGNORECASE,
-)
-_ANSWER_HOLDS = re.compile(
-    r"(?:contains?|includes?|mentions?|says?|states?|outputs?|prints?|names?)\b"
-    rf"[^`\"'“]{{0,40}}{_QUOTED}",
+_EXISTS = re.compile(
+    rf"(?:(?:the|an?|output|new|file|named|called|there is) )*(?P<path>{_QUOTED})"
+    r" (?:(?:must |should )?exists?|(?:is|was|gets) (?:there|created|written|saved|present))\.?"
+    rf"|(?:{_WHO} |there )?(?:must |should )?(?:create|write|save|produce|i)s? "
+    rf"(?:(?:the|an?|its|output|new|file|named|called|to|at) )*(?P<made>{_QUOTED})\.?",
     re.IGNORECASE,
 )
 
@@ -44,9 +47,13 @@ class CheckKind(Enum):
 
     ANSWER_HAS = "answer has"
     ANSWER_LACKS = "answer lacks"
+    # In the answer, or in a file that the task did not lay out.
+    OUTPUT_HAS = "output has"
+    OUTPUT_LACKS = "output lacks"
     ANSWER_MATCHES = "answer matches"
     FILE_EXISTS = "file exists"
     FILE_HAS = "file has"
+    FILE_LACKS = "file lacks"
     COMMAND = "command"
     JUDGE = "judge"
 
@@ -79,13 +86,15 @@ class ProofTask:
 
     id: str
     prompt: str
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
     checks: tuple[TaskCheck, ...] = ()
+    # What a command needs that checks: laid out when the agent is done.
+    tests: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
-    def needs_judge(self) -> bool:
-        """True where some of it only a reader can tell."""
-        return any(check.kind is CheckKind.JUDGE for check in self.checks)
+    def judged(self) -> int:
+        """How many of its checks only a reader can tell."""
+        return sum(check.kind is CheckKind.JUDGE for check in self.checks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,16 +107,18 @@ class LeftBehind:
     commands: Mapping[tuple[str, ...], bool | None] = field(default_factory=dict)
 
 
-def read_tasks(value: object, where: str, files: Mapping[str, str]) -> tuple[ProofTask, ...]:
+def read_tasks(
+    value: object, where: str, read: Callable[[str], bytes | None]
+) -> tuple[ProofTask, ...]:
     """Read the tasks of a parsed file.
 
     Args:
         value: what the file holds.
         where: the file, for messages.
-        files: the texts beside it, for tasks that name files instead of holding them.
+        read: reads a file beside it, for tasks that name files instead of holding them.
 
     Raises:
-        SuiteError: there is no task in it that could be graded.
+        SuiteError: there is no task in it that could be graded, or one cannot be read as it says.
     """
     rows = value
     if isinstance(value, Mapping):
@@ -116,11 +127,14 @@ def read_tasks(value: object, where: str, files: Mapping[str, str]) -> tuple[Pro
         raise SuiteError(
             where, "is no list of tasks: write `tasks: [{prompt: ..., checks: [...]}]`."
         )
-    found = [
-        task
-        for number, row in enumerate(rows[:_MOST_TASKS])
-        if isinstance(row, Mapping) and (task := _read_task(row, number, files)) is not None
-    ]
+    try:
+        found = [
+            task
+            for number, row in enumerate(rows[:_MOST_TASKS])
+            if isinstance(row, Mapping) and (task := _read_task(row, number, read)) is not None
+        ]
+    except ValueError as error:
+        raise SuiteError(where, f"{error}.") from error
     if not found:
         raise SuiteError(where, "holds no task with a prompt and something to check.")
     names = [task.id for task in found]
@@ -130,46 +144,44 @@ def read_tasks(value: object, where: str, files: Mapping[str, str]) -> tuple[Pro
 
 
 def _read_task(
-    row: Mapping[object, object], number: int, files: Mapping[str, str]
+    row: Mapping[object, object], number: int, read: Callable[[str], bytes | None]
 ) -> ProofTask | None:
-    prompt = next(
-        (
-            text
-            for key in ("prompt", "instruction", "query", "input")
-            if (text := _text(row.get(key)))
-        ),
-        "",
-    )
+    prompts = (_text(row.get(key)) for key in ("prompt", "instruction", "query", "input"))
+    prompt = next(filter(None, prompts), "")
     checks = (*_read_checks(row.get("checks")), *_read_expectations(row))
     if not prompt or not checks:
         return None
     return ProofTask(
         id=_text(row.get("id")) or _text(row.get("name")) or str(row.get("id") or number + 1),
         prompt=prompt[:_LONGEST_PROMPT],
-        files=_read_files(row.get("files"), files),
+        files=_read_files(row.get("files"), read),
         checks=checks,
     )
 
 
-def _read_files(value: object, beside: Mapping[str, str]) -> dict[str, str]:
+def _read_files(value: object, read: Callable[[str], bytes | None]) -> dict[str, bytes]:
     if isinstance(value, Mapping):
-        return {str(path): str(text) for path, text in value.items()}
-    if not isinstance(value, list):
-        return {}
-    named = [str(path) for path in value]
-    return {path.removeprefix("evals/files/"): beside[path] for path in named if path in beside}
+        return {str(path): str(text).encode() for path, text in value.items()}
+    found = {}
+    for path in map(str, value if isinstance(value, list) else ()):
+        data = read(path)
+        if data is None:
+            raise ValueError(f"names a file that cannot be read: {path}")
+        found[path.removeprefix("evals/").removeprefix("files/")] = data
+    return found
 
 
 def _read_expectations(row: Mapping[object, object]) -> list[TaskCheck]:
     for key in ("expectations", "assertions", "expected_behavior", "expected_behaviour"):
         said = row.get(key)
         if isinstance(said, list):
-            return [read_expectation(text) for one in said if (text := _text(one) or _inner(one))]
+            texts = (_text(one) or _inner(one) for one in said)
+            return [check for text in texts if text for check in read_expectation(text)]
     script = row.get("verifier") or row.get("test") or row.get("verify")
     if isinstance(script, str) and script.strip():
         return [TaskCheck(kind=CheckKind.COMMAND, command=("sh", "-c", script))]
     expected = _text(row.get("expected_output")) or _text(row.get("expected"))
-    return [read_expectation(expected)] if expected else []
+    return read_expectation(expected) if expected else []
 
 
 def _inner(value: object) -> str:
@@ -178,55 +190,67 @@ def _inner(value: object) -> str:
     return _text(value.get("text")) or _text(value.get("description")) or _text(value.get("value"))
 
 
-def read_expectation(text: str) -> TaskCheck:
+def read_expectation(text: str) -> list[TaskCheck]:
     """Return how a sentence is checked: by its own words, else by a judge."""
-    held = _FILE_HOLDS.search(text)
-    if held:
-        return TaskCheck(kind=CheckKind.FILE_HAS, path=held["path"], text=held["text"])
-    lacks = _ANSWER_LACKS.search(text)
-    if lacks:
-        return TaskCheck(kind=CheckKind.ANSWER_LACKS, text=lacks["text"])
-    exists = _FILE_EXISTS.search(text)
-    if exists and re.fullmatch(r"[\w./-]+\.\w+", exists["text"]):
-        return TaskCheck(kind=CheckKind.FILE_EXISTS, path=exists["text"])
-    has = _ANSWER_HOLDS.search(text)
-    if has:
-        return TaskCheck(kind=CheckKind.ANSWER_HAS, text=has["text"])
-    return TaskCheck(kind=CheckKind.JUDGE, text=text)
+    plain = " ".join(text.split())
+    if (exists := _EXISTS.fullmatch(plain)) and (path := _path(exists["path"] or exists["made"])):
+        return [TaskCheck(kind=CheckKind.FILE_EXISTS, path=path)]
+    held = _HOLDS.fullmatch(plain)
+    path = _path(held["path"]) if held else ""
+    # Of several by "or" one is enough, unless none of them may be there.
+    if held is None or bool(held["path"]) != bool(path) or (held["either"] and not held["not"]):
+        return [TaskCheck(kind=CheckKind.JUDGE, text=text)]
+    has, lacks = CheckKind.ANSWER_HAS, CheckKind.ANSWER_LACKS
+    if path:
+        has, lacks = CheckKind.FILE_HAS, CheckKind.FILE_LACKS
+    elif held["all"]:
+        has, lacks = CheckKind.OUTPUT_HAS, CheckKind.OUTPUT_LACKS
+    quoted = [one[1:-1] for one in re.findall(_QUOTED, held["quoted"])]
+    return [TaskCheck(kind=lacks if held["not"] else has, path=path, text=one) for one in quoted]
+
+
+def _path(quoted: str | None) -> str:
+    """Return what is quoted where it could be a file."""
+    found = re.fullmatch(r"\w*[./][\w./-]*|[A-Z]\w+file", (quoted or "")[1:-1])
+    return found[0] if found else ""
 
 
 def _read_checks(value: object) -> list[TaskCheck]:
-    found = []
+    found: list[TaskCheck] = []
     for row in value if isinstance(value, list) else []:
-        if isinstance(row, str):
-            found.append(read_expectation(row))
-        elif isinstance(row, Mapping):
-            check = _read_check(row)
-            if check is not None:
-                found.append(check)
+        found += read_expectation(row) if isinstance(row, str) else [_read_check(row)]
     return found
 
 
-def _read_check(row: Mapping[object, object]) -> TaskCheck | None:
-    path, has = _text(row.get("file")), _text(row.get("contains"))
-    if path:
-        kind = CheckKind.FILE_HAS if has else CheckKind.FILE_EXISTS
-        return TaskCheck(kind=kind, path=path, text=has)
-    command = row.get("command")
-    if isinstance(command, list) and command:
-        return TaskCheck(kind=CheckKind.COMMAND, command=tuple(str(word) for word in command))
-    if isinstance(command, str) and command.strip():
-        return TaskCheck(kind=CheckKind.COMMAND, command=("sh", "-c", command))
-    kinds = {
-        "answer": CheckKind.ANSWER_HAS,
-        "not": CheckKind.ANSWER_LACKS,
-        "matches": CheckKind.ANSWER_MATCHES,
-        "judge": CheckKind.JUDGE,
-    }
-    for key, kind in kinds.items():
-        if text := _text(row.get(key)):
-            return TaskCheck(kind=kind, text=text)
-    return None
+_KINDS = {
+    "answer": CheckKind.ANSWER_HAS,
+    "not": CheckKind.ANSWER_LACKS,
+    "matches": CheckKind.ANSWER_MATCHES,
+    "judge": CheckKind.JUDGE,
+}
+
+
+def _read_check(row: object) -> TaskCheck:
+    """Read one check; what is not known is refused, since a check that is left out passes."""
+    given = {key: value for key, value in row.items() if value} if isinstance(row, Mapping) else {}
+    match given:
+        case {"file": str(path), **rest} if not rest:
+            return TaskCheck(kind=CheckKind.FILE_EXISTS, path=path)
+        case {"file": str(path), "contains": str(text), **rest} if not rest:
+            return TaskCheck(kind=CheckKind.FILE_HAS, path=path, text=text)
+        case {"command": [*words], **rest} if not rest:
+            return TaskCheck(kind=CheckKind.COMMAND, command=tuple(map(str, words)))
+        case {"command": str(script), **rest} if not rest:
+            return TaskCheck(kind=CheckKind.COMMAND, command=("sh", "-c", script))
+    key, text = next(iter(given.items())) if len(given) == 1 else ("", "")
+    if key not in _KINDS or not isinstance(text, str):
+        raise ValueError(f"has a check that is not known: {row}")
+    if key == "matches":
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise ValueError(f"has a pattern that cannot be read ({error}): {text}") from error
+    return TaskCheck(kind=_KINDS[key], text=text)
 
 
 def grade(task: ProofTask, left: LeftBehind, judged: Mapping[str, bool | None]) -> RunOutcome:
@@ -237,7 +261,7 @@ def grade(task: ProofTask, left: LeftBehind, judged: Mapping[str, bool | None]) 
         left: what the agent left behind.
         judged: by the text of an expectation what a judge said; None where it could not say.
     """
-    told = [_holds(check, left, judged) for check in task.checks]
+    told = [_holds(check, task, left, judged) for check in task.checks]
     if any(one is False for one in told):
         return RunOutcome.FAIL
     if all(one is True for one in told):
@@ -246,21 +270,34 @@ def grade(task: ProofTask, left: LeftBehind, judged: Mapping[str, bool | None]) 
     return RunOutcome.JUDGE_ERROR if CheckKind.JUDGE in unsaid else RunOutcome.INFRA_ERROR
 
 
-def _holds(check: TaskCheck, left: LeftBehind, judged: Mapping[str, bool | None]) -> bool | None:
-    answer, text = left.answer.casefold(), check.text.casefold()
+def _holds(
+    check: TaskCheck, task: ProofTask, left: LeftBehind, judged: Mapping[str, bool | None]
+) -> bool | None:
     if check.kind is CheckKind.COMMAND:
         return left.commands.get(check.command)
     if check.kind is CheckKind.JUDGE:
         return judged.get(check.text)
     if check.kind is CheckKind.ANSWER_MATCHES:
         return re.search(check.text, left.answer) is not None
-    found = {
-        CheckKind.ANSWER_HAS: text in answer,
-        CheckKind.ANSWER_LACKS: text not in answer,
-        CheckKind.FILE_EXISTS: check.path in left.files,
-        CheckKind.FILE_HAS: text in left.files.get(check.path, "").casefold(),
-    }
-    return found[check.kind]
+    if check.kind is CheckKind.FILE_EXISTS:
+        return _file(check) in left.files
+    places = [left.answer]
+    if check.kind in {CheckKind.FILE_HAS, CheckKind.FILE_LACKS}:
+        places = [left.files.get(_file(check), "")]
+    elif check.kind in {CheckKind.OUTPUT_HAS, CheckKind.OUTPUT_LACKS}:
+        places += [text for path, text in left.files.items() if path not in task.files]
+    has = any(check.text.casefold() in text.casefold() for text in places)
+    lacks = {CheckKind.ANSWER_LACKS, CheckKind.OUTPUT_LACKS, CheckKind.FILE_LACKS}
+    return has != (check.kind in lacks)
+
+
+def _file(check: TaskCheck) -> str:
+    return check.path.removeprefix("./")
+
+
+def is_test_file(name: str) -> bool:
+    """Return whether authors keep tasks and answers under this name, beside a skill."""
+    return name in {"evals", "eval", "evals.json", "tasks.yaml", "tasks.yml"}
 
 
 def gives_away(task: ProofTask, texts: Sequence[str]) -> bool:
@@ -275,7 +312,7 @@ def gives_away(task: ProofTask, texts: Sequence[str]) -> bool:
 
 
 def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def _text(value: object) -> str:

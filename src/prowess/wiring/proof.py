@@ -4,18 +4,19 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple
 
 from prowess.errors import ModelError, SuiteError
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.processes.help_pages import HelpPages
-from prowess.host.proof.agents import open_agent
+from prowess.host.proof.agents import find_judge_price, open_agent
 from prowess.host.proof.project import ProjectFolder
 from prowess.host.proof.records import JournalFile, ProofsFile
 from prowess.host.store.freshness import FreshnessFile
 from prowess.proof.freshness import FolderTexts, ProjectFacts
-from prowess.proof.tasks import LeftBehind, ProofTask, read_tasks
+from prowess.proof.tasks import LeftBehind, ProofTask, is_test_file, read_tasks
 from prowess.runtime.ports import LanguageModel
 from prowess.runtime.proof.fresh import FreshnessPorts, FreshnessService
 from prowess.runtime.proof.prove import ProofPlan, ProofPorts, ProofReport, plan_proof, prove
@@ -24,7 +25,9 @@ from prowess.skills import notation
 from prowess.skills.model import Skill
 from prowess.wiring.library import MODEL_VARIABLE, Runtime
 
-_MOST_TEXT, _MOST_FILES = 400_000, 2_000
+_MOST_TEXT, _MOST_FILES, _MOST_FILE = 400_000, 2_000, 20_000_000
+# By bash, as such scripts are written.
+_RUN_TESTS = 'bash "$TESTS/test.sh"'
 # The only harness whose model we choose ourselves.
 _CHAT = "chat"
 
@@ -64,10 +67,15 @@ def _read_folder(skill: Skill, workspace: str) -> FolderTexts:
     return FolderTexts(frozenset(paths), read, place if is_inside else "")
 
 
-def _read_texts(skill: Skill) -> list[str]:
+def _read_texts(skill: Skill, answers: str) -> list[str]:
     """Return what an agent can read of a skill: its files but for the tests beside it."""
     files = _read_folder(skill, "")
-    return [files.read(path) for path in files.paths if not path.startswith("evals")]
+    return [
+        files.read(path)
+        for path in files.paths
+        if not any(map(is_test_file, path.split("/")))
+        and not f"{os.path.realpath(skill.folder)}/{path}/".startswith(f"{answers}/")
+    ]
 
 
 def _list_files(folder: str) -> list[str]:
@@ -119,30 +127,42 @@ class ProofSession:
         """
         self._runtime, self._asked = runtime, asked
         self.skill = runtime.skills.find(asked.skill).skill
-        tasks, text = _find_tasks(self.skill, asked.evals)
-        self._agent = open_agent(
+        path = _find_evals(self.skill, asked.evals)
+        tasks = _read_benchmark(path) if os.path.isdir(path) else _read_evals(self.skill, path)
+        agent = open_agent(
             asked.agent,
             runtime.environ,
             model=asked.model,
             price=asked.price,
             seconds=asked.seconds,
         )
+        answers = os.path.realpath(path)
+        self._agent = replace(agent, answers=answers)
+        # A price that is given is for all of a run.
+        judge_price = find_judge_price() if asked.price is None else 0.0
         self.plan: ProofPlan = plan_proof(
             tasks,
             runs=asked.runs,
             price=self._agent.price,
             budget=asked.budget,
-            judged=asked.judged,
+            judge_price=judge_price if asked.judged else None,
         )
         self._digest = digest_skill(self.skill)
         self.neighbours = find_neighbours(runtime, self.skill, asked.neighbours)
-        key = (self.skill.path, self._digest, asked.agent, asked.model, text, str(asked.runs))
+        key = (
+            self.skill.path,
+            self._digest,
+            asked.agent,
+            asked.model,
+            repr(tasks),
+            str(asked.runs),
+        )
         beside = map(digest_skill, self.neighbours)
         self._ports = ProofPorts(
             agent=self._agent,
             journal=JournalFile(runtime.folders.state, (*key, *beside)),
             neighbours=self.neighbours,
-            texts=_read_texts(self.skill),
+            texts=_read_texts(self.skill, answers),
             judge=_Judge(runtime.language_model()) if asked.judged else None,
             budget=asked.budget,
             progress=progress,
@@ -223,52 +243,73 @@ def _find_state(
 
 def digest_skill(skill: Skill) -> str:
     """Return what tells the files of a skill from any others."""
-    found = sha256()
+    found = sha256(skill.content_hash.encode())
     folder = _read_folder(skill, "")
     for path in sorted(folder.paths):
         found.update(f"{path}\0{folder.read(path)}\0".encode("utf-8", "replace"))
     return found.hexdigest()
 
 
-def _find_tasks(skill: Skill, given: str | None) -> tuple[tuple[ProofTask, ...], str]:
-    """Return the tasks of a file, or of the first one beside the skill, and its text."""
+def _find_evals(skill: Skill, given: str | None) -> str:
     beside = [os.path.join(skill.folder, name) for name in _EVALS]
     path = given or next((one for one in beside if os.path.isfile(one)), "")
     if not path:
-        where = os.path.join(skill.folder, _EVALS[0])
-        raise SuiteError(where, "is missing: write tasks there, or give --evals FILE.")
-    if os.path.isdir(path):
-        return _read_benchmark(path)
-    content = read_bounded(path, _MOST_TEXT)
-    if not isinstance(content, Content):
+        raise SuiteError(beside[0], "is missing: write tasks there, or give --evals FILE.")
+    return path
+
+
+def _read_evals(skill: Skill, path: str) -> tuple[ProofTask, ...]:
+    data = _read_bytes(path)
+    if data is None:
         raise SuiteError(path, "cannot be read.")
-    text = content.data.decode("utf-8", "replace")
+    text = data.decode("utf-8", "replace")
     try:
         value = json.loads(text) if path.endswith(".json") else notation.strict_loads(text)
     except ValueError as error:
         raise SuiteError(path, f"cannot be read: {error}.") from error
-    folder = os.path.dirname(path)
-    files = {one: _text(os.path.join(folder, one)) for one in _list_files(folder)}
-    files |= {f"{os.path.basename(folder)}/{one}": found for one, found in files.items()}
-    return read_tasks(value, path, files), text
+
+    def read(name: str) -> bytes | None:
+        # Authors name files from where the skill is, or from where the tasks are.
+        inner = "" if os.path.normpath(name).startswith(("..", "/")) else name
+        places = (os.path.join(base, inner) for base in (skill.folder, os.path.dirname(path)))
+        return next((found for one in places if (found := _read_bytes(one)) is not None), None)
+
+    return read_tasks(value, path, read)
 
 
-def _read_benchmark(folder: str) -> tuple[tuple[ProofTask, ...], str]:
+def _read_benchmark(folder: str) -> tuple[ProofTask, ...]:
     """Read folders in the manner of SkillsBench: `instruction.md` and `tests/test.sh` in each."""
-    rows = []
-    for name in sorted(os.listdir(folder)):
-        prompt = _text(os.path.join(folder, name, "instruction.md"))
-        script = _text(os.path.join(folder, name, "tests", "test.sh"))
-        if prompt and script:
-            laid = os.path.join(folder, name, "environment")
-            files = {one: _text(os.path.join(laid, one)) for one in _list_files(laid)}
-            rows.append({"id": name, "prompt": prompt, "files": files, "verifier": script})
-    return read_tasks(rows, folder, {}), json.dumps(rows)
+    found = []
+    alone = os.path.isfile(os.path.join(folder, "instruction.md"))
+    for name in (os.curdir,) if alone else sorted(os.listdir(folder)):
+        place = os.path.normpath(os.path.join(folder, name))
+        prompt = (_read_bytes(os.path.join(place, "instruction.md")) or b"").decode(
+            "utf-8", "replace"
+        )
+        tests = _read_all(os.path.join(place, "tests"))
+        if prompt and "test.sh" in tests:
+            row = {"id": os.path.basename(place), "prompt": prompt, "verifier": _RUN_TESTS}
+            # The image is not built, and its skills would be there without the skill, too.
+            files = {
+                path: data
+                for path, data in _read_all(os.path.join(place, "environment")).items()
+                if not path.startswith(("skills/", "Dockerfile", "docker-compose"))
+            }
+            task = read_tasks([row], place, lambda _path: None)[0]
+            found.append(replace(task, files=files, tests=tests))
+    if not found:
+        raise SuiteError(folder, "holds no task: a folder with instruction.md and tests/test.sh.")
+    return tuple(found)
 
 
-def _text(path: str) -> str:
-    found = read_bounded(path, _MOST_TEXT)
-    return found.data.decode("utf-8", "replace") if isinstance(found, Content) else ""
+def _read_all(folder: str) -> dict[str, bytes]:
+    read = {path: _read_bytes(os.path.join(folder, path)) for path in sorted(_list_files(folder))}
+    return {path: data for path, data in read.items() if data is not None}
+
+
+def _read_bytes(path: str) -> bytes | None:
+    found = read_bounded(path, _MOST_FILE)
+    return found.data if isinstance(found, Content) else None
 
 
 class _Judge:

@@ -116,6 +116,19 @@ def test_a_task_with_runs_on_one_side_alone_does_not_count() -> None:
     assert measure([TaskRuns(with_skill=(True,))] * 9).tasks == 0
 
 
+def test_tasks_that_went_wrong_change_no_verdict() -> None:
+    chance = random.Random(11)  # noqa: S311
+    wrong = TaskRuns(with_skill=(True,))
+    for _ in range(200):
+        tasks = _draw(chance, 9, 3, 0.3)
+        looks = len(plan_looks(9))
+
+        alone = measure(tasks, planned=9, looks=looks)
+        beside = measure([*tasks, *[wrong] * 3], planned=12, looks=looks)
+
+        assert beside == alone
+
+
 @pytest.mark.parametrize(
     ("freedom", "known"), [(1, 12.7062), (4, 2.7764), (9, 2.2622), (30, 2.0423)]
 )

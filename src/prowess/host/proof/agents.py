@@ -5,6 +5,7 @@ What it left is read, and the task's own checks by command are run where it work
 """
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -16,15 +17,19 @@ from prowess.errors import ProofError
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.processes.children import ChildProcesses
 from prowess.host.processes.facts import find_program
-from prowess.proof.tasks import CheckKind, LeftBehind, ProofTask
+from prowess.proof.tasks import CheckKind, LeftBehind, ProofTask, is_test_file
 from prowess.runtime.ports import ChildCommand
 from prowess.runtime.proof.prove import AgentRun
 from prowess.skills.model import Skill
 
 _TABLE = "host/proof/agents.toml"
 _COMMAND = "command:"
-_TESTS = frozenset(("evals", "eval", "tasks"))
 _CHECK_S, _MOST_FILES, _MOST_TEXT = 60.0, 2_000, 400_000
+# What a shell says of a program that it cannot start.
+_NOT_STARTED = frozenset((126, 127))
+# Where tasks for a container find their tests, say how they went, and work; and where that is here.
+_PLACES = {"tests": "tests", "logs/verifier": "logs/verifier", "root": "work", "app": "work"}
+_CONTAINER = re.compile(r"(?<![\w./$}])/(" + "|".join(_PLACES) + r")(?=[/\"'`)\s]|$)")
 _KEPT = ("PATH", "LANG", "LC_ALL", "TERM", "SYSTEMROOT", "TMPDIR", "PYTHONPATH")
 
 
@@ -39,6 +44,8 @@ class AgentProgram:
     price: float
     seconds: float
     environment: Mapping[str, str]
+    # The file or folder of the tasks, which no agent may read.
+    answers: str = ""
 
     def run(self, task: ProofTask, skills: Sequence[Skill]) -> AgentRun:
         """Do one task; folder and home are made for it and removed."""
@@ -48,11 +55,18 @@ class AgentProgram:
             problem = _lay_out(folder, task)
             for skill in () if problem else skills:
                 target = os.path.join(folder, self.skills, skill.name)
-                shutil.copytree(skill.folder, target, symlinks=True, ignore=_leave_out_tests)
-            return AgentRun(problem=problem) if problem else self._do(task, folder, home)
+                shutil.copytree(skill.folder, target, symlinks=True, ignore=self._leave_out_tests)
+            return AgentRun(problem=problem) if problem else self._do(task, made)
 
-    def _do(self, task: ProofTask, folder: str, home: str) -> AgentRun:
-        words = {"prompt": task.prompt, "model": self.model, "python": sys.executable}
+    def _leave_out_tests(self, folder: str, names: Sequence[str]) -> set[str]:
+        """Leave out where authors keep the answers: an agent could read them."""
+        paths = {name: os.path.join(os.path.realpath(folder), name) for name in names}
+        return {name for name, path in paths.items() if is_test_file(name) or path == self.answers}
+
+    def _do(self, task: ProofTask, made: str) -> AgentRun:
+        folder, home, tests = (os.path.join(made, name) for name in ("work", "home", "tests"))
+        prompt = _move_paths(task.prompt, made) if task.tests else task.prompt
+        words = {"prompt": prompt, "model": self.model, "python": sys.executable}
         variables = {**self.environment, "HOME": home, "PROWESS_HOME": os.path.join(home, "p")}
         command = ChildCommand(
             argv=tuple(_filled(part, words) for part in self.argv),
@@ -66,12 +80,16 @@ class AgentProgram:
         if done.code != 0:
             last = (done.problem or done.stderr or done.stdout).strip()[-300:]
             return AgentRun(problem=f"{self.name} ended with {done.code}: {last}", cost=self.price)
-        files = _read_files(folder)
+        # Without its skills: who judges must not see which side it is.
+        files = _read_files(folder, os.path.join(folder, self.skills))
+        _lay_out_tests(task, made)
         checks = [check.command for check in task.checks if check.kind is CheckKind.COMMAND]
         left = LeftBehind(
             answer=done.stdout,
             files=files,
-            commands={words: _check(words, folder, variables) for words in checks},
+            commands={
+                words: _check(words, folder, {**variables, "TESTS": tests}) for words in checks
+            },
         )
         return AgentRun(left=left, cost=self.price)
 
@@ -115,6 +133,11 @@ def open_agent(
     )
 
 
+def find_judge_price() -> float:
+    """Return what it is taken to cost to let one expectation be judged, in dollars."""
+    return float(read_table(_TABLE)["judge"]["price"])
+
+
 def _filled(part: str, words: Mapping[str, str]) -> str:
     # Not `format`: a prompt may hold braces.
     for name, text in words.items():
@@ -123,28 +146,43 @@ def _filled(part: str, words: Mapping[str, str]) -> str:
     return part
 
 
-def _leave_out_tests(_folder: str, names: Sequence[str]) -> set[str]:
-    """Leave out where authors keep the answers: an agent could read them."""
-    return {name for name in names if name.partition(".")[0] in _TESTS}
-
-
 def _lay_out(folder: str, task: ProofTask) -> str:
     """Write the task's files; return what is wrong with them."""
     os.makedirs(folder)
-    for path, text in task.files.items():
+    for path, data in task.files.items():
         inner = os.path.normpath(path)
         if os.path.isabs(inner) or inner.startswith(".."):
             return f"the task's file {path} leads out of its folder"
         target = os.path.join(folder, inner)
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(target, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(target, "wb") as file:
+            file.write(data)
     return ""
 
 
-def _read_files(folder: str) -> dict[str, str]:
+def _lay_out_tests(task: ProofTask, made: str) -> None:
+    """Write what checks beside where the agent worked, now that it can read nothing any more."""
+    for path, data in task.tests.items():
+        target = os.path.join(made, "tests", path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "wb") as file:
+            file.write(
+                _move_paths(data.decode("utf-8", "surrogateescape"), made).encode(
+                    "utf-8", "surrogateescape"
+                )
+            )
+    os.makedirs(os.path.join(made, "logs", "verifier"), exist_ok=True)
+
+
+def _move_paths(text: str, made: str) -> str:
+    """Return a text of a task for a container with the paths of this run."""
+    return _CONTAINER.sub(lambda found: os.path.join(made, _PLACES[found[1]]), text)
+
+
+def _read_files(folder: str, but: str) -> dict[str, str]:
     found: dict[str, str] = {}
-    for base, _folders, names in os.walk(folder):
+    for base, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if os.path.join(base, name) != but]
         for name in names:
             path = os.path.join(base, name)
             content = read_bounded(path, _MOST_TEXT)
@@ -159,4 +197,8 @@ def _check(words: Sequence[str], folder: str, variables: Mapping[str, str]) -> b
         argv=tuple(words), environment=variables, folder=folder, seconds=_CHECK_S
     )
     done = ChildProcesses().run(command)
-    return None if done.code is None else done.code == 0
+    # A checker that the machine does not have says nothing about the work.
+    if done.code is None or done.code in _NOT_STARTED:
+        return None
+    reward = read_bounded(os.path.join(folder, os.pardir, "logs", "verifier", "reward.txt"), 100)
+    return reward.data.strip() in {b"1", b"1.0"} if isinstance(reward, Content) else done.code == 0

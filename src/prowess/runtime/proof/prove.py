@@ -7,7 +7,8 @@ the machine or the judge says nothing about the skill: such runs are listed and 
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 from prowess.errors import ProofError
@@ -16,6 +17,7 @@ from prowess.proof.tasks import LeftBehind, ProofTask, RunOutcome, gives_away, g
 from prowess.skills.model import Skill
 
 _COUNTED = {RunOutcome.PASS: True, RunOutcome.FAIL: False}
+_WENT_WRONG = {RunOutcome.INFRA_ERROR, RunOutcome.JUDGE_ERROR, RunOutcome.TIMEOUT}
 _LEAST_TASKS = 5
 # Sums of dollars in floats: far less than a cent.
 _CENT = 1e-9
@@ -92,6 +94,8 @@ class ProofPlan(NamedTuple):
     runs: int
     cost: float
     left_out: tuple[str, ...] = ()
+    # What an expectation costs that is judged.
+    judge_price: float = 0.0
 
     @property
     def size(self) -> int:
@@ -115,31 +119,42 @@ class ProofReport:
 
 
 def plan_proof(
-    tasks: Sequence[ProofTask], *, runs: int, price: float, budget: float | None, judged: bool
+    tasks: Sequence[ProofTask],
+    *,
+    runs: int,
+    price: float,
+    budget: float | None,
+    judge_price: float | None,
 ) -> ProofPlan:
     """Return as many tasks as the budget allows; what only a judge can tell needs one.
+
+    Args:
+        tasks: those there are.
+        runs: how often each is run on each side.
+        price: of one run.
+        budget: the most that may be spent.
+        judge_price: of one expectation that is judged; None where there is no judge.
 
     Raises:
         ProofError: the budget does not reach for a proof, or nothing can be graded.
     """
-    usable = [task for task in tasks if judged or not task.needs_judge]
+    usable = [task for task in tasks if judge_price is not None or not task.judged]
     left_out = tuple(task.id for task in tasks if task not in usable)
     if not usable:
         raise ProofError(
             "no task can be graded without a judge: give --judge, or checks by script."
         )
-    most = len(usable)
-    if budget is not None and price > 0:
-        most = min(most, int(budget / (price * runs * 2) + _CENT))
-        if most < min(_LEAST_TASKS, len(usable)):
-            needed = min(_LEAST_TASKS, len(usable)) * runs * 2 * price
-            raise ProofError(
-                f"a budget of ${budget:.2f} does not reach: {min(_LEAST_TASKS, len(usable))} tasks"
-                f" take ${needed:.2f} at ${price:.2f} a run. Nothing was run."
-            )
+    each = ((price + task.judged * (judge_price or 0.0)) * runs * 2 for task in usable)
+    sums = list(accumulate(each))
+    most = len(usable) if budget is None else sum(one <= budget + _CENT for one in sums)
+    least = min(_LEAST_TASKS, len(usable))
+    if most < least:
+        raise ProofError(
+            f"a budget of ${budget:.2f} does not reach: {least} tasks take"
+            f" ${sums[least - 1]:.2f} at ${price:.2f} a run. Nothing was run."
+        )
     left_out += tuple(task.id for task in usable[most:])
-    chosen = tuple(usable[:most])
-    return ProofPlan(chosen, runs, len(chosen) * runs * 2 * price, left_out)
+    return ProofPlan(tuple(usable[:most]), runs, sums[most - 1], left_out, judge_price or 0.0)
 
 
 class ProofPorts(NamedTuple):
@@ -157,7 +172,9 @@ class ProofPorts(NamedTuple):
 
 def prove(skill: Skill, plan: ProofPlan, ports: ProofPorts) -> ProofReport:
     """Run the plan until it is settled, used up or has cost what it may."""
-    known = {record.key: record for record in ports.journal.read()}
+    # What went wrong last time is tried again: a key may be there now, or more time.
+    earlier = (one for one in ports.journal.read() if one.outcome not in _WENT_WRONG)
+    known = {record.key: record for record in earlier}
     looks = plan_looks(len(plan.tasks))
     lift = measure([], planned=len(plan.tasks), looks=len(looks))
     for number, task in enumerate(plan.tasks, start=1):
@@ -165,10 +182,12 @@ def prove(skill: Skill, plan: ProofPlan, ports: ProofPorts) -> ProofReport:
             for side in (skill, None):
                 if (task.id, side is not None, run) in known:
                     continue
-                if _is_spent(known.values(), ports):
+                most = ports.agent.price + task.judged * plan.judge_price
+                if _is_spent(known.values(), most, ports.budget):
                     return _report(skill, lift, known, plan)
                 ports.progress("runs", len(known), plan.size)
                 record = _run(task, side, run, ports)
+                record = replace(record, cost=record.cost + task.judged * plan.judge_price)
                 known[record.key] = record
                 ports.journal.add(record)
         if number in looks:
@@ -178,10 +197,10 @@ def prove(skill: Skill, plan: ProofPlan, ports: ProofPorts) -> ProofReport:
     return _report(skill, lift, known, plan)
 
 
-def _is_spent(records: Iterable[RunRecord], ports: ProofPorts) -> bool:
-    """Return whether another run could cost more than is left."""
+def _is_spent(records: Iterable[RunRecord], most: float, budget: float | None) -> bool:
+    """Return whether another run, which costs so much at most, could go beyond the budget."""
     spent = sum(record.cost for record in records)
-    return ports.budget is not None and spent + ports.agent.price > ports.budget + _CENT
+    return budget is not None and spent + most > budget + _CENT
 
 
 def _report(
@@ -218,7 +237,7 @@ def _run(task: ProofTask, skill: Skill | None, number: int, ports: ProofPorts) -
         outcome = RunOutcome.TIMEOUT
     elif not found.problem:
         judged: Mapping[str, bool | None] = {}
-        if task.needs_judge and ports.judge is not None:
+        if task.judged and ports.judge is not None:
             judged = ports.judge.judge(task, found.left)
         outcome = grade(task, found.left, judged)
         if skill is not None and outcome is RunOutcome.PASS and gives_away(task, ports.texts):
