@@ -287,3 +287,75 @@ def test_a_skill_of_others_is_not_judged_by_what_is_only_like_its_words(
 
     assert not found["foreign"].stale
     assert {one.claim.text for one in found["own"].stale} >= {"numpy"}
+
+
+_ROWED_PROJECT = {
+    "justfile": "rotate-keys zone='eu':\n    true\n",
+    "Taskfile.yml": "version: '3'\ntasks:\n  seal-rows:\n    cmds: [x]\n",
+    "noxfile.py": "import nox\n@nox.session\ndef site_docs(session):\n    pass\n",
+    "Cargo.toml": '[package]\nname = "rows"\n[[bin]]\nname = "rows-worker"\n',
+    "pyproject.toml": (
+        '[project]\nname = "rows"\ndependencies = ["librow==4.2.0", "libcol"]\n'
+        '[project.scripts]\nrows-tool = "rows.main:run"\n'
+    ),
+    ".venv/lib/python3.12/site-packages/libcol-3.1.0.dist-info/METADATA": "Name: libcol\n",
+    "rows/__init__.py": "",
+    "rows/main.py": '@run.command("load-all")\ndef load():\n    pass\n',
+    "rows/jobs/nightly.py": "print()\n",
+    "rows/store.py": "class RowKeeper:\n    pass\n",
+    "web/row-page.ts": "export function showRowPage() {}\n",
+    "docs/row-setup.md": "# Setup\n",
+    "skills/row-work/forms/row-form.md": "# Form\n",
+    "skills/row-work/forms/other.md": "# Other\n",
+}
+_ROW_TEXT = """# Rows
+
+Run `just rotate-keys`, `task seal-rows` and `nox -s site_docs`. We ask for `librow==4.2.0` and
+`libcol==3.1.0`. `RowKeeper` of `rows/store.py` is shown by `showRowPage()` of `web/row-page.ts`.
+Read [setup](../../docs/row-setup.md) and [the form](forms/row-form.md).
+
+```bash
+cargo run --bin rows-worker
+python -m rows.jobs.nightly
+rows-tool load-all
+```
+"""
+# What changes, in which file (nothing: it is gone), and the claim that no longer holds.
+_ROW_DRIFTS = (
+    ("justfile", ("rotate-keys", "turn"), "rotate-keys"),
+    ("Taskfile.yml", ("seal-rows", "close"), "seal-rows"),
+    ("noxfile.py", ("site_docs", "pages"), "site_docs"),
+    ("Cargo.toml", ("rows-worker", "agent"), "rows-worker"),
+    ("pyproject.toml", ('"librow==4.2.0", ', ""), "librow"),
+    (".venv/lib/python3.12/site-packages/libcol-3.1.0.dist-info/METADATA", None, "libcol"),
+    ("rows/main.py", ("load-all", "ingest"), "load-all"),
+    ("rows/jobs/nightly.py", None, "rows.jobs.nightly"),
+    ("web/row-page.ts", ("showRowPage", "render"), "showRowPage"),
+    ("docs/row-setup.md", None, "../../docs/row-setup.md"),
+    ("skills/row-work/forms/row-form.md", None, "forms/row-form.md"),
+)
+
+
+def test_what_drifts_in_lists_of_other_runners_in_modules_and_behind_links_is_found(
+    quick_folder: Path,
+) -> None:
+    for number, (path, change, gone) in enumerate(_ROW_DRIFTS):
+        root = quick_folder / f"p{number}"
+        for name, text in _ROWED_PROJECT.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text, encoding="utf-8")
+        _write_skill(root, "row-work", _ROW_TEXT)
+        before = _check(root, quick_folder / f"a{number}", "row-work")[0]
+
+        if change is not None:
+            text = (root / path).read_text(encoding="utf-8")
+            (root / path).write_text(text.replace(*change), encoding="utf-8")
+        else:
+            (root / path).unlink()
+        if path.endswith("METADATA"):
+            newer = (root / path).parent
+            newer.rename(newer.with_name("libcol-4.0.0.dist-info"))
+        found = _check(root, quick_folder / f"b{number}", "row-work")[0]
+
+        assert [one.claim.text for one in before.stale] == []
+        assert [one.claim.text for one in found.stale] == [gone]

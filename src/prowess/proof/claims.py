@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from prowess.data import read_table, read_words
@@ -244,7 +245,9 @@ def _read_install(words: Sequence[str]) -> Iterator[Claim]:
     for word in words[2:]:
         pinned = _PINNED.fullmatch(word)
         if pinned and not _is_placeholder(word):
-            yield _claim(ClaimKind.PACKAGE, pinned[1], owner=(pinned[2],), version=pinned[3])
+            owner, version = (pinned[2],), pinned[3]
+            # It is about to be installed, so that nobody need have it.
+            yield _claim(ClaimKind.PACKAGE, pinned[1], owner=owner, version=version, soft=True)
 
 
 def _read_call(words: Sequence[str]) -> Iterator[Claim]:
@@ -255,6 +258,7 @@ def _read_call(words: Sequence[str]) -> Iterator[Claim]:
             rest, soft=program in {"mkdir", "touch", "cp", "mv", "rm", "tee"}
         )
         return
+    yield from _read_named(program, rest)
     if program in known.interpreters and rest and _is_path(rest[0]) and "/" not in program:
         program, rest = rest[0], rest[1:]
     owner: tuple[str, ...] = (program,)
@@ -273,6 +277,15 @@ def _read_call(words: Sequence[str]) -> Iterator[Claim]:
         if flag and not _is_placeholder(flag[1]):
             yield _claim(ClaimKind.FLAG, flag[1], owner=owner)
     yield from _read_arguments(rest, soft=False)
+
+
+def _read_named(program: str, rest: Sequence[str]) -> Iterator[Claim]:
+    """Yield what an option of an interpreter or builder names: a module, or a program."""
+    for option, named in pairwise(rest):
+        if program == "cargo" and option == "--bin":
+            yield _claim(ClaimKind.SUBCOMMAND, named, owner=("cargo --bin",))
+        elif program.startswith("python") and option == "-m" and _DOTTED.fullmatch(named):
+            yield _claim(ClaimKind.SYMBOL, named, owner=("-m",))
 
 
 def _find_mode(program: str, rest: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ claims besides does hold here.
 """
 
 import difflib
+import posixpath
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -26,6 +27,7 @@ _ELSEWHERE, _NOT_INSTALLED = "is not in this project", "is not installed here"
 _NOT_INNER = "is no file of the skill"
 # Sets of skills are copied in part, and a skill may come without some of its files.
 _NOT_FOUND = "is no skill that is found here"
+_NOT_ASKED_FOR = "is nothing that the project asks for"
 _NO_FAULT = frozenset((_ELSEWHERE, _NOT_INSTALLED, _NOT_INNER, _NOT_FOUND))
 # Names and packages that any project may have: where nothing else of a skill is found in this one,
 # that one of them is like something here is chance.
@@ -233,7 +235,9 @@ class _Looker:
         state, why = verdict.state, verdict.why
         inner = why == _NOT_INNER
         if state is FreshState.UNKNOWN and why and not claim.gone:
-            likely = bool(verdict.instead) or (anchored and why not in _NO_FAULT)
+            # A skill of the project itself is whole: what it links to has to be there.
+            linked = inner and claim.linked
+            likely = bool(verdict.instead) or (anchored and (linked or why not in _NO_FAULT))
             if held:
                 state, why = FreshState.STALE, f"{why}, and was at an earlier check"
             elif self._had(claim, inner=inner):
@@ -291,7 +295,19 @@ class _Looker:
             why = f"is not among what {_LISTED[_LISTS[program]]} lets {program} run"
             near = _near(claim.text, listed, _NEAR_NAME)
             return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
+        if program in self._facts.tasks.get("commands", ()):
+            return self._own_subcommand(claim)
         return self._by_help((program,), claim)
+
+    def _own_subcommand(self, claim: Claim) -> _Verdict:
+        """Judge a word behind a command of the project, which its sources have to spell."""
+        spelled = self._facts.tasks.get("spelled", ())
+        if claim.text in spelled or claim.text.replace("-", "_") in self._facts.names:
+            return _Verdict(FreshState.FRESH, ties="-" in claim.text)
+        if _MAKE_SUBCOMMANDS.isdisjoint(self._facts.names):
+            return _UNKNOWN
+        why = f"is no subcommand that the sources of {claim.owner[0]} spell"
+        return _Verdict(FreshState.UNKNOWN, why, _near(claim.text, spelled, _NEAR))
 
     def _loose_task(self, claim: Claim) -> _Verdict:
         """Judge a task that need not be listed: a program, or what a pattern makes."""
@@ -352,6 +368,11 @@ class _Looker:
 
     def _path(self, claim: Claim) -> _Verdict:
         path = _plain(claim.text).rstrip("/")
+        if path.startswith("../") and self._files.place:
+            path = posixpath.normpath(f"{self._files.place}/{path}")
+            if self._facts.exists(path):
+                # That a sibling is there says nothing of the project.
+                return _Verdict(FreshState.FRESH, ties=path in self._facts.files)
         if not path or path.startswith(".."):
             return _UNKNOWN
         if self._is_inner(path):
@@ -362,7 +383,7 @@ class _Looker:
             return _Verdict(FreshState.FRESH, ties=whole and distinct)
         if _made_folders() & set(path.split("/")):
             return _UNKNOWN
-        return self._missing_path(path)
+        return self._missing_path(path, rooted=claim.text.startswith(("./", "../")))
 
     def _is_inner(self, path: str) -> bool:
         paths = self._files.paths
@@ -375,7 +396,7 @@ class _Looker:
             or path.partition("/")[2] in paths
         )
 
-    def _missing_path(self, path: str) -> _Verdict:
+    def _missing_path(self, path: str, *, rooted: bool) -> _Verdict:
         head, _, name = path.rpartition("/")
         beside = {one for one in self._files.paths if one.rpartition("/")[0] == head}
         if beside and head:
@@ -383,7 +404,7 @@ class _Looker:
         if not self._facts.files:
             return _UNKNOWN
         why = "is no file of the project"
-        if not head or path.partition("/")[0] not in self._facts.folders:
+        if not head or not (rooted or path.partition("/")[0] in self._facts.folders):
             # A name alone, or a folder that the project has not, may be anybody's: only an earlier
             # check or the history can say that it was meant.
             return _Verdict(FreshState.UNKNOWN, _ELSEWHERE)
@@ -394,21 +415,35 @@ class _Looker:
         return _Verdict(FreshState.UNKNOWN, why, _near_file(path, siblings - self._said))
 
     def _symbol(self, claim: Claim) -> _Verdict:
+        if claim.owner == ("-m",):
+            return self._module(claim)
         last = re.split(r"\.|::|#", claim.text)[-1]
-        for path in claim.owner:
-            text = self._find_file(path)
-            if text:
-                if re.search(rf"\b{re.escape(last)}\b", text):
-                    return _Verdict(FreshState.FRESH, ties=not self._is_inner(_plain(path)))
-                near = _near(last, set(_IDENTIFIER.findall(text)), _NEAR)
-                if _CODE_FILE.search(path) and "." not in claim.text:
-                    why = f"is not in {path}"
-                    return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
+        texts = {path: text for path in claim.owner if (text := self._find_file(path))}
+        for path, text in texts.items():
+            if re.search(rf"\b{re.escape(last)}\b", text):
+                return _Verdict(FreshState.FRESH, ties=not self._is_inner(_plain(path)))
+        code = [path for path in texts if _CODE_FILE.search(path) and "." not in claim.text]
+        if code:
+            near = _near(last, set(_IDENTIFIER.findall("\n".join(texts.values()))), _NEAR)
+            why = f"is not in {' or '.join(code)}"
+            return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
         if not self._facts.names or not _DISTINCT.search(last):
             return _UNKNOWN
         if last in self._facts.names:
             return _Verdict(FreshState.FRESH)
         return self._missing_symbol(claim, last)
+
+    def _module(self, claim: Claim) -> _Verdict:
+        """Judge a module that Python runs: of a package of the project, or anybody's."""
+        parts = claim.text.split(".")
+        bases = [base for base in ("", "src/") if f"{base}{parts[0]}" in self._facts.folders]
+        ends = ("/".join(parts) + end for end in (".py", "/__main__.py", "/__init__.py"))
+        if any(f"{base}{end}" in self._facts.files for end in ends for base in ("", "src/")):
+            return _Verdict(FreshState.FRESH, ties=True)
+        if not any(f"{base}{parts[0]}/__init__.py" in self._facts.files for base in bases):
+            return _UNKNOWN
+        why = "is no module of the project"
+        return _Verdict(FreshState.UNKNOWN, why, closed=not claim.soft)
 
     def _missing_symbol(self, claim: Claim, last: str) -> _Verdict:
         """Judge a name that no source has: what stands before its dot may be another library."""
@@ -431,7 +466,9 @@ class _Looker:
         packages = self._facts.packages
         name = claim.text.lower().replace("_", "-")
         if name not in packages:
-            return _UNKNOWN
+            # A version that is only told of may be that of anything.
+            is_pinned = bool(packages) and claim.owner != ("~",)
+            return _Verdict(FreshState.UNKNOWN, _NOT_ASKED_FOR) if is_pinned else _UNKNOWN
         asked = packages[name]
         if not asked or not claim.version:
             return _Verdict(FreshState.FRESH, ties=True)
@@ -484,12 +521,16 @@ class _Looker:
 # The list that says what a program can run, and what that list is called.
 _LISTS = {
     "npm": "npm", "pnpm": "npm", "yarn": "npm", "bun": "npm", "make": "make", "just": "just",
+    "task": "task", "nox": "nox", "cargo --bin": "cargo",
     "uv": "python", "poetry": "python", "pdm": "python", "hatch": "python", "rye": "python",
 }  # fmt: skip
 _LISTED = {
     "npm": "package.json",
     "make": "the Makefile",
     "just": "the justfile",
+    "task": "the Taskfile",
+    "nox": "noxfile.py",
+    "cargo": "Cargo.toml",
     "python": "pyproject.toml",
 }
 # These also run whatever a dependency brings, so that a name need not be listed.
@@ -498,6 +539,10 @@ _FLAGS = re.compile(r"(?<![\w-])--[A-Za-z][\w-]+")
 _PARSES_FLAGS = re.compile(
     r"add_argument|click\.option|typer|getopt|OptionParser|parseArgs|yargs|commander|case \"?\$"
     r"|\bflag\."
+)
+# Names by which a program makes its subcommands.
+_MAKE_SUBCOMMANDS = frozenset(
+    ("add_parser", "add_subparsers", "command", "Command", "Subcommand", "AddCommand")
 )
 _ANYWHERE = frozenset(("--help", "--version", "help", "version"))
 _COMMANDS_HEAD = re.compile(r"(?im)^\s*[\w ]*(?:sub)?commands\b")

@@ -5,6 +5,7 @@ and no command of a skill is ever run. `git` is asked for its list of files and 
 removed, with the settings off that could make it start something else.
 """
 
+import glob
 import json
 import os
 import re
@@ -34,7 +35,13 @@ _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 _FLAG = re.compile(r"(?<![\w-])--[A-Za-z][\w-]+")
 _TARGET = re.compile(r"^([A-Za-z0-9][\w./ -]*?)\s*::?(?![=:])", re.MULTILINE)
 _LOOSE_MAKE = re.compile(r"^(?:-?include\s|[^\n:#]*%[^\n:]*:|[^\n:#]*\$\([^\n:]*:)", re.MULTILINE)
-_RECIPE = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:=\n]*)?:(?!=)", re.MULTILINE)
+_RECIPE = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:\n]*)?:(?!=)", re.MULTILINE)
+_TASKS = re.compile(r"^tasks:[^\n]*\n((?:[ \t#][^\n]*\n?|\n)*)", re.MULTILINE)
+_TASK = re.compile(r"^ {2,4}['\"]?([A-Za-z][\w:-]*)['\"]?:", re.MULTILINE)
+_MARKED = re.compile(r"@(?:nox\.)?session\b")
+_SESSION = re.compile(r"@(?:nox\.)?session[^\n]*\n(?:@[^\n]*\n)*def (\w+)")
+# What sources may call a subcommand by.
+_SPELLED = re.compile(r"[\"'`]([a-z][a-z0-9]*(?:[:_-][a-z0-9]+)*)[\"'` ]")
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*([^;#\s]*)")
 # A line that was taken out of a list of names: `-name:`, `-  "name": ...`, `-NAME=...`.
 _LOST_NAME = re.compile(r"^-\s*\"?([A-Za-z][\w:-]*\w)\"?\s*[:=]", re.MULTILINE)
@@ -94,15 +101,45 @@ class ProjectFolder:
         if makefile:
             names = {name for line in _TARGET.findall(makefile) for name in line.split()}
             found["make"] = frozenset(names | ({"*"} if _LOOSE_MAKE.search(makefile) else set()))
-        justfile = self.text("justfile") or self.text("Justfile")
-        if justfile:
-            found["just"] = frozenset(_RECIPE.findall(justfile))
+        found |= self._recipes()
         commands = _console_scripts(python)
         if python:
             found["python"] = frozenset(commands)
         found["commands"] = frozenset({*commands, *_bins(package)})
         found["variables"] = self._words[1]
+        found["spelled"] = self._words[3]
         return found
+
+    def _recipes(self) -> dict[str, frozenset[str]]:
+        """Return what the lists of smaller runners name."""
+        found: dict[str, frozenset[str]] = {}
+        justfile = self.text("justfile") or self.text("Justfile")
+        if justfile:
+            found["just"] = frozenset(_RECIPE.findall(justfile))
+        taskfile = self.text("Taskfile.yml") or self.text("Taskfile.yaml")
+        # What is included from elsewhere is not read.
+        if taskfile and "\nincludes:" not in taskfile:
+            found["task"] = frozenset(_TASK.findall("".join(_TASKS.findall(taskfile))))
+        sessions = _SESSION.findall(self.text("noxfile.py"))
+        # One that is written in another way is not read, and then none is known to be missing.
+        if sessions and len(sessions) == len(_MARKED.findall(self.text("noxfile.py"))):
+            found["nox"] = frozenset(sessions)
+        crates = [
+            self._toml(path) for path in self.files if path.rpartition("/")[2] == "Cargo.toml"
+        ]
+        if crates:
+            found["cargo"] = frozenset(self._cargo_bins(crates))
+        return found
+
+    def _cargo_bins(self, crates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+        for crate in crates:
+            yield str(_mapping(crate, "package").get("name", ""))
+            bins = crate.get("bin")
+            for one in bins if isinstance(bins, list) else ():
+                yield str(_mapping({"bin": one}, "bin").get("name", ""))
+        for path in self.files:
+            if found := re.search(r"(?:^|/)src/bin/([\w-]+)(?:\.rs|/main\.rs)$", path):
+                yield found[1]
 
     @cached_property
     def packages(self) -> dict[str, str]:
@@ -120,6 +157,32 @@ class ProjectFolder:
             match = _REQUIREMENT.match(line)
             if match and not line.lstrip().startswith(("-", "#")):
                 found[match[1].lower().replace("_", "-")] = match[2]
+        # Where a list leaves the version open, what is installed says it.
+        is_open = re.compile(r"[*>]?[^\d]*|>.*")
+        return {
+            name: self._installed(name) or asked if is_open.fullmatch(asked) else asked
+            for name, asked in found.items()
+        }
+
+    def _installed(self, name: str) -> str:
+        """Return the version of a package in the project's own folders of such; mostly nothing."""
+        found = read_bounded(
+            os.path.join(self._root, "node_modules", name, "package.json"), _MOST_TEXT
+        )
+        if isinstance(found, Content):
+            version = re.search(rb'"version"\s*:\s*"([\w.+-]+)"', found.data)
+            return version[1].decode() if version else ""
+        return self._python_versions.get(name, "")
+
+    @cached_property
+    def _python_versions(self) -> dict[str, str]:
+        found = {}
+        for base in (".venv", "venv"):
+            for path in glob.glob(
+                f"{glob.escape(self._root)}/{base}/lib/*/site-packages/*.dist-info"
+            ):
+                name, _, version = os.path.basename(path).removesuffix(".dist-info").rpartition("-")
+                found[name.lower().replace("_", "-")] = version
         return found
 
     @property
@@ -144,10 +207,11 @@ class ProjectFolder:
         return self._words[2]
 
     @cached_property
-    def _words(self) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    def _words(self) -> tuple[frozenset[str], ...]:
         names: set[str] = set()
         variables: set[str] = set()
         flags: set[str] = set()
+        spelled: set[str] = set()
         left = _MOST_SOURCE
         for path in sorted(self.files):
             is_source = _SOURCE.search(path) is not None
@@ -159,7 +223,8 @@ class ProjectFolder:
             if is_source:
                 names.update(_IDENTIFIER.findall(text))
                 flags.update(_FLAG.findall(text))
-        return frozenset(names), frozenset(variables), frozenset(flags)
+                spelled.update(_SPELLED.findall(text))
+        return tuple(map(frozenset, (names, variables, flags, spelled)))
 
     @cached_property
     def address(self) -> str:
@@ -242,8 +307,11 @@ class ProjectFolder:
 
     @cached_property
     def _pyproject(self) -> dict[str, Any]:
+        return self._toml("pyproject.toml")
+
+    def _toml(self, path: str) -> dict[str, Any]:
         try:
-            return tomllib.loads(self.text("pyproject.toml"))
+            return tomllib.loads(self.text(path))
         except tomllib.TOMLDecodeError:
             return {}
 
