@@ -1,6 +1,8 @@
 """`prowess lsp`: an editor is told of skills while they are written, over real pipes."""
 
 import asyncio
+import json
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -174,3 +176,20 @@ def test_without_its_package_the_command_says_what_to_install(
 
     assert main(["lsp"]) != 0
     assert "pip install 'prowess[lsp]'" in capsys.readouterr().err
+
+
+def test_the_server_ends_well_when_the_editor_leaves(project: Path) -> None:
+    said = b""
+    for number, method in enumerate(("initialize", "shutdown", "exit"), start=1):
+        params = {"processId": None, "rootUri": None, "capabilities": {}} if number == 1 else None
+        row = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        if method == "exit":
+            del row["id"]
+        data = json.dumps(row).encode()
+        said += b"Content-Length: %d\r\n\r\n" % len(data) + data
+
+    argv = [sys.executable, "-m", "prowess", "lsp"]
+    done = subprocess.run(argv, input=said, cwd=project, capture_output=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert b"capabilities" in done.stdout

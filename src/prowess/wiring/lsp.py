@@ -7,6 +7,7 @@ it is kept, and no file is changed but by the editor itself, when a person takes
 import asyncio
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -337,4 +338,6 @@ class EditorServer:
 
 def serve_editor(workspace: str | None) -> None:
     """Answer an editor on standard input and output until it leaves."""
-    EditorServer(workspace).server.start_io()
+    # The server closes what it writes to, and standard output is still flushed after it.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
+        EditorServer(workspace).server.start_io(stdout=out)
