@@ -181,7 +181,8 @@ def test_without_its_package_the_command_says_what_to_install(
 def test_the_server_ends_well_when_the_editor_leaves(project: Path) -> None:
     said = b""
     for number, method in enumerate(("initialize", "shutdown", "exit"), start=1):
-        params = {"processId": None, "rootUri": None, "capabilities": {}} if number == 1 else None
+        params: object = {"processId": None, "rootUri": None, "capabilities": {}}
+        params = params if method == "initialize" else None
         row = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         if method == "exit":
             del row["id"]

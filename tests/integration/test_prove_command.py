@@ -434,6 +434,19 @@ def test_tasks_for_a_container_bring_their_tests_and_say_by_a_reward_how_they_we
     assert found["outcomes"]["withSkill"]["fail"] == found["outcomes"]["without"]["pass"] == 0
 
 
+def test_an_agent_that_writes_its_own_reward_gains_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write_skill(tmp_path, "Be kind.", _evals(expectations=[], checks=[{"command": "false"}]))
+    script = tmp_path / "agent.sh"
+    script.write_text("mkdir -p ../logs/verifier; echo 1 > ../logs/verifier/reward.txt\n")
+
+    found = _prove(tmp_path, capsys, "--agent", f"command:/bin/sh {script}")[1]
+
+    assert found["outcomes"]["withSkill"]["pass"] == 0
+    assert found["outcomes"]["withSkill"]["fail"] > 0
+
+
 def test_a_checker_that_the_machine_lacks_says_nothing_about_the_skill(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -85,42 +85,10 @@ class Claim:
     linked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    soft: frozenset[str]
-    gone: frozenset[str]
-    placeholder: frozenset[str]
-    starts: frozenset[str]
-    before: frozenset[str]
-    shell: frozenset[str]
-    interpreters: frozenset[str]
-    runners: frozenset[str]
-    own: frozenset[str]
-    pythonic: frozenset[str]
-    endings: frozenset[str]
-    general: frozenset[str]
-    variables: frozenset[str]
-
-
 @cache
-def _words() -> _Words:
-    table = read_table("proof/claims.toml")
-    programs = table["programs"]
-    return _Words(
-        soft=read_words(table["soft"]["words"]),
-        gone=read_words(table["gone"]["words"]),
-        placeholder=read_words(table["placeholder"]["words"]),
-        starts=read_words(programs["lines"]),
-        before=read_words(programs["before"]),
-        shell=read_words(programs["shell"]),
-        interpreters=read_words(programs["interpreters"]),
-        runners=read_words(programs["package_runners"]),
-        own=read_words(programs["package_words"]),
-        pythonic=read_words(programs["pythonic"]),
-        endings=read_words(table["files"]["endings"]),
-        general=read_words(table["symbols"]["general"]),
-        variables=read_words(table["environment"]["general"]),
-    )
+def known_words(section: str, key: str = "words") -> frozenset[str]:
+    """Return one list of words of the table beside this module."""
+    return read_words(read_table("proof/claims.toml")[section][key])
 
 
 def read_claims(skill: Skill) -> tuple[Claim, ...]:
@@ -153,7 +121,9 @@ def _walk(skill: Skill) -> Iterator[Claim]:
             section, said = title["title"].strip("# "), title["title"]
         context = f"{section} {said}" if fence else f"{section} {line}"
         words = {word.strip(_EDGES).casefold() for word in context.split()}
-        soft, gone = (not words.isdisjoint(one) for one in (_words().soft, _words().gone))
+        soft, gone = (
+            not words.isdisjoint(one) for one in (known_words("soft"), known_words("gone"))
+        )
         claims = _read_code(line, language) if fence else _read_prose(line)
         for claim in claims:
             yield replace(claim, line=at, section=section, soft=claim.soft or soft, gone=gone)
@@ -166,7 +136,7 @@ def _read_code(line: str, language: str) -> Iterator[Claim]:
     text = line.strip()
     prompted = text.startswith("$ ")
     text = text.removeprefix("$ ")
-    begins = text.split(" ", 1)[0] in _words().starts
+    begins = text.split(" ", 1)[0] in known_words("programs", "lines")
     if language in _SHELLS or ((prompted or begins) and not language):
         yield from _read_command(text)
     yield from _read_urls(text)
@@ -202,7 +172,7 @@ def _read_span(span: str, files: Sequence[str]) -> Iterator[Claim]:
     if pinned:
         yield _claim(ClaimKind.PACKAGE, pinned[1], owner=(pinned[2],), version=pinned[3])
     elif variable:
-        if variable[1] not in _words().variables:
+        if variable[1] not in known_words("environment", "general"):
             yield _claim(ClaimKind.ENVIRONMENT, variable[1])
     elif symbol or _DOTTED.fullmatch(span) or _TYPE.fullmatch(span):
         yield from _read_symbol(symbol[1] if symbol else span, files, called=symbol is not None)
@@ -217,7 +187,7 @@ def _read_symbol(name: str, files: Sequence[str], *, called: bool) -> Iterator[C
     last = re.split(r"\.|::|#", name)[-1]
     if _is_path(name) and not called:
         yield _claim(ClaimKind.PATH, name)
-    elif last not in _words().general:
+    elif last not in known_words("symbols", "general"):
         yield _claim(ClaimKind.SYMBOL, name, owner=tuple(files), soft=_is_placeholder(name))
 
 
@@ -231,7 +201,9 @@ def _read_command(line: str) -> Iterator[Claim]:
     installs = _INSTALLS.search(line) is not None
     for part in _CUT.split(line):
         words = [word.strip("'\"") for word in _WORD.findall(part)]
-        while words and (words[0] in _words().before or _ASSIGNMENT.match(words[0])):
+        while words and (
+            words[0] in known_words("programs", "before") or _ASSIGNMENT.match(words[0])
+        ):
             assigned = _ASSIGNMENT.match(words.pop(0))
             if assigned and _ENVIRONMENT.fullmatch(assigned[1]):
                 yield _claim(ClaimKind.ENVIRONMENT, assigned[1])
@@ -252,14 +224,18 @@ def _read_install(words: Sequence[str]) -> Iterator[Claim]:
 
 def _read_call(words: Sequence[str]) -> Iterator[Claim]:
     program, rest = words[0], list(words[1:])
-    known = _words()
-    if program in known.shell:
+    if program in known_words("programs", "shell"):
         yield from _read_arguments(
             rest, soft=program in {"mkdir", "touch", "cp", "mv", "rm", "tee"}
         )
         return
     yield from _read_named(program, rest)
-    if program in known.interpreters and rest and _is_path(rest[0]) and "/" not in program:
+    if (
+        program in known_words("programs", "interpreters")
+        and rest
+        and _is_path(rest[0])
+        and "/" not in program
+    ):
         program, rest = rest[0], rest[1:]
     owner: tuple[str, ...] = (program,)
     if _is_path(program) and ("/" in program or "." in program):
@@ -290,13 +266,16 @@ def _read_named(program: str, rest: Sequence[str]) -> Iterator[Claim]:
 
 def _find_mode(program: str, rest: Sequence[str]) -> str:
     """Return the part of a program that is called: a script, a target or a subcommand."""
-    known = _words()
     words = [word for word in rest if not word.startswith("-")]
-    if program in known.runners and rest and rest[0] in {"run", "run-script"}:
+    if (
+        program in known_words("programs", "package_runners")
+        and rest
+        and rest[0] in {"run", "run-script"}
+    ):
         words = words[1:]
-    elif program in known.runners:
-        words = words if words and words[0] not in known.own else []
-    elif program in known.pythonic:
+    elif program in known_words("programs", "package_runners"):
+        words = words if words and words[0] not in known_words("programs", "package_words") else []
+    elif program in known_words("programs", "pythonic"):
         words = words[1:] if rest and rest[0] == "run" else []
     # A folder, a filter or another file may stand before what is meant.
     moved = any(
@@ -310,7 +289,7 @@ def _read_arguments(words: Sequence[str], *, soft: bool) -> Iterator[Claim]:
     before = ""
     for word in words:
         variable = re.fullmatch(r"\$\{?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?", word)
-        if variable and variable[1] not in _words().variables:
+        if variable and variable[1] not in known_words("environment", "general"):
             yield _claim(ClaimKind.ENVIRONMENT, variable[1])
         elif "/" in word.strip("/") and _is_path(word):
             yield _claim(ClaimKind.PATH, word, soft=soft or before in _WRITES_TO)
@@ -324,7 +303,7 @@ def _is_path(word: str) -> bool:
     if word.startswith(("/", "~", "@")) or word.count("/") == len(word):
         return False
     stem, dot, ending = word.rpartition("/")[2].rpartition(".")
-    is_file = bool(dot and stem) and ending.lower() in _words().endings
+    is_file = bool(dot and stem) and ending.lower() in known_words("files", "endings")
     parts = word.strip("/").split("/")
     if is_file:
         return True
@@ -335,7 +314,7 @@ def _is_path(word: str) -> bool:
 def _is_placeholder(word: str) -> bool:
     low = word.casefold()
     parts = set(re.split(r"[/._:-]", low))
-    return bool(parts & _words().placeholder) or any(
+    return bool(parts & known_words("placeholder")) or any(
         mark in low for mark in ("path/to", "your", "example", "xxx", "placeholder")
     )
 

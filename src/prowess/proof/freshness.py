@@ -14,11 +14,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
 from typing import NamedTuple, Protocol
 
-from prowess.data import read_table, read_words
-from prowess.proof.claims import Claim, ClaimKind, read_claims
+from prowess.proof.claims import Claim, ClaimKind, known_words, read_claims
 from prowess.skills.model import Skill
 
 _NEAR, _NEAR_NAME, _NEAR_SKILL, _NEAR_SYMBOL = 0.8, 0.75, 0.9, 0.85
@@ -288,7 +286,7 @@ class _Looker:
         listed = self._facts.tasks.get(_LISTS.get(program, ""))
         if listed is not None:
             if claim.text in listed:
-                return _Verdict(FreshState.FRESH, ties=claim.text not in _usual_tasks())
+                return _Verdict(FreshState.FRESH, ties=claim.text not in _USUAL_TASKS)
             lenient = program in _LENIENT and not _near(claim.text, listed, _NEAR)
             if "*" in listed or lenient:
                 return self._loose_task(claim)
@@ -313,7 +311,9 @@ class _Looker:
         """Judge a task that need not be listed: a program, or what a pattern makes."""
         if self._facts.has_program(claim.text) or claim.text in self._facts.packages:
             return _Verdict(FreshState.FRESH)
-        if claim.text in _python_tools() or "*" in self._facts.tasks.get("make", ()):
+        if claim.text in known_words("programs", "python_tools") or "*" in self._facts.tasks.get(
+            "make", ()
+        ):
             return _UNKNOWN
         return _Verdict(FreshState.UNKNOWN, f"is nothing that {claim.owner[0]} can run here")
 
@@ -379,9 +379,9 @@ class _Looker:
             return _Verdict(FreshState.FRESH)
         if self._facts.exists(path) or _ends_like(path, self._facts.files, self._facts.folders):
             whole = "/" in path and self._facts.exists(path) and bool(self._facts.files)
-            distinct = path.rpartition("/")[2].lower() not in _general_files()
+            distinct = path.rpartition("/")[2].lower() not in known_words("files", "general")
             return _Verdict(FreshState.FRESH, ties=whole and distinct)
-        if _made_folders() & set(path.split("/")):
+        if known_words("files", "made") & set(path.split("/")):
             return _UNKNOWN
         return self._missing_path(path, rooted=claim.text.startswith(("./", "../")))
 
@@ -553,26 +553,9 @@ _DISTINCT = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z][A-Z]")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")
 _CODE_FILE = re.compile(r"\.(?:py|ts|tsx|js|jsx|mjs|go|rs|rb|java|kt|swift|c|h|cpp|cs|php|sh)$")
 _NUMBER = re.compile(r"\d+")
-
-
-@cache
-def _usual_tasks() -> frozenset[str]:
-    return frozenset(("build", "test", "lint", "dev", "start", "install", "all", "clean", "format"))
-
-
-@cache
-def _general_files() -> frozenset[str]:
-    return read_words(read_table("proof/claims.toml")["files"]["general"])
-
-
-@cache
-def _python_tools() -> frozenset[str]:
-    return read_words(read_table("proof/claims.toml")["programs"]["python_tools"])
-
-
-@cache
-def _made_folders() -> frozenset[str]:
-    return read_words(read_table("proof/claims.toml")["files"]["made"])
+_USUAL_TASKS = frozenset(
+    ["build", "test", "lint", "dev", "start", "install", "all", "clean", "format"]
+)
 
 
 def _plain(path: str) -> str:

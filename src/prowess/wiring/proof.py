@@ -11,7 +11,7 @@ from typing import NamedTuple
 from prowess.errors import ModelError, SuiteError
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.processes.help_pages import HelpPages
-from prowess.host.proof.agents import find_judge_price, open_agent
+from prowess.host.proof.agents import AgentProgram, find_judge_price, open_agent
 from prowess.host.proof.project import ProjectFolder
 from prowess.host.proof.records import JournalFile, ProofsFile
 from prowess.host.store.freshness import FreshnessFile
@@ -129,15 +129,8 @@ class ProofSession:
         self.skill = runtime.skills.find(asked.skill).skill
         path = _find_evals(self.skill, asked.evals)
         tasks = _read_benchmark(path) if os.path.isdir(path) else _read_evals(self.skill, path)
-        agent = open_agent(
-            asked.agent,
-            runtime.environ,
-            model=asked.model,
-            price=asked.price,
-            seconds=asked.seconds,
-        )
         answers = os.path.realpath(path)
-        self._agent = replace(agent, answers=answers)
+        self._agent = replace(_open_agent(runtime, asked), answers=answers)
         # A price that is given is for all of a run.
         judge_price = find_judge_price() if asked.price is None else 0.0
         self.plan: ProofPlan = plan_proof(
@@ -189,6 +182,11 @@ class ProofSession:
         )
         ProofsFile(self._runtime.folders.state).write(self.skill.path, verdict)
         return report
+
+
+def _open_agent(runtime: Runtime, asked: ProofRequest) -> AgentProgram:
+    name, model = asked.agent, asked.model
+    return open_agent(name, runtime.environ, model=model, price=asked.price, seconds=asked.seconds)
 
 
 def find_neighbours(runtime: Runtime, skill: Skill, most: int) -> tuple[Skill, ...]:

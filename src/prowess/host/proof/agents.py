@@ -161,17 +161,17 @@ def _lay_out(folder: str, task: ProofTask) -> str:
 
 
 def _lay_out_tests(task: ProofTask, made: str) -> None:
-    """Write what checks beside where the agent worked, now that it can read nothing any more."""
+    """Write what checks beside where the agent worked, now that it can change nothing any more."""
+    for name in ("tests", "logs"):
+        # An agent that grades itself does not count.
+        shutil.rmtree(os.path.join(made, name), ignore_errors=True)
     for path, data in task.tests.items():
         target = os.path.join(made, "tests", path)
         os.makedirs(os.path.dirname(target), exist_ok=True)
+        text = _move_paths(data.decode("utf-8", "surrogateescape"), made)
         with open(target, "wb") as file:
-            file.write(
-                _move_paths(data.decode("utf-8", "surrogateescape"), made).encode(
-                    "utf-8", "surrogateescape"
-                )
-            )
-    os.makedirs(os.path.join(made, "logs", "verifier"), exist_ok=True)
+            file.write(text.encode("utf-8", "surrogateescape"))
+    os.makedirs(os.path.join(made, "logs", "verifier"))
 
 
 def _move_paths(text: str, made: str) -> str:

@@ -38,6 +38,7 @@ _LOOSE_MAKE = re.compile(r"^(?:-?include\s|[^\n:#]*%[^\n:]*:|[^\n:#]*\$\([^\n:]*
 _RECIPE = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:\n]*)?:(?!=)", re.MULTILINE)
 _TASKS = re.compile(r"^tasks:[^\n]*\n((?:[ \t#][^\n]*\n?|\n)*)", re.MULTILINE)
 _TASK = re.compile(r"^ {2,4}['\"]?([A-Za-z][\w:-]*)['\"]?:", re.MULTILINE)
+_BIN = re.compile(r"(?m)(?:^|/)src/bin/([\w-]+)(?:\.rs|/main\.rs)$")
 _MARKED = re.compile(r"@(?:nox\.)?session\b")
 _SESSION = re.compile(r"@(?:nox\.)?session[^\n]*\n(?:@[^\n]*\n)*def (\w+)")
 # What sources may call a subcommand by.
@@ -133,13 +134,10 @@ class ProjectFolder:
 
     def _cargo_bins(self, crates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         for crate in crates:
-            yield str(_mapping(crate, "package").get("name", ""))
             bins = crate.get("bin")
-            for one in bins if isinstance(bins, list) else ():
-                yield str(_mapping({"bin": one}, "bin").get("name", ""))
-        for path in self.files:
-            if found := re.search(r"(?:^|/)src/bin/([\w-]+)(?:\.rs|/main\.rs)$", path):
-                yield found[1]
+            for one in (crate.get("package"), *(bins if isinstance(bins, list) else ())):
+                yield str(one.get("name", "")) if isinstance(one, Mapping) else ""
+        yield from _BIN.findall("\n".join(self.files))
 
     @cached_property
     def packages(self) -> dict[str, str]:

@@ -7,6 +7,7 @@ changes begins a new one.
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from hashlib import sha256
 from typing import Any
 
@@ -109,16 +110,8 @@ class ProofsFile:
 
 def _verdict(row: Mapping[str, Any]) -> ProofVerdict | None:
     try:
-        return ProofVerdict(
-            verdict=str(row["verdict"]),
-            mean=float(row["mean"]),
-            low=float(row["low"]),
-            high=float(row["high"]),
-            tasks=int(row["tasks"]),
-            model=str(row["model"]),
-            harness=str(row["harness"]),
-            date=str(row["date"]),
-            digest=str(row["digest"]),
-        )
+        given = {one.name: row[one.name] for one in fields(ProofVerdict)}
+        numbers = {name: float(given[name]) for name in ("mean", "low", "high")}
+        return ProofVerdict(**{**given, **numbers, "tasks": int(given["tasks"])})
     except (KeyError, TypeError, ValueError):
         return None

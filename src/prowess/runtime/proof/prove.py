@@ -128,12 +128,7 @@ def plan_proof(
 ) -> ProofPlan:
     """Return as many tasks as the budget allows; what only a judge can tell needs one.
 
-    Args:
-        tasks: those there are.
-        runs: how often each is run on each side.
-        price: of one run.
-        budget: the most that may be spent.
-        judge_price: of one expectation that is judged; None where there is no judge.
+    No `judge_price`, of one expectation, means that there is no judge.
 
     Raises:
         ProofError: the budget does not reach for a proof, or nothing can be graded.
