@@ -131,15 +131,7 @@ class ProofSession:
         tasks = _read_benchmark(path) if os.path.isdir(path) else _read_evals(self.skill, path)
         answers = os.path.realpath(path)
         self._agent = replace(_open_agent(runtime, asked), answers=answers)
-        # A price that is given is for all of a run.
-        judge_price = find_judge_price() if asked.price is None else 0.0
-        self.plan: ProofPlan = plan_proof(
-            tasks,
-            runs=asked.runs,
-            price=self._agent.price,
-            budget=asked.budget,
-            judge_price=judge_price if asked.judged else None,
-        )
+        self.plan = _plan(asked, tasks, self._agent.price)
         self._digest = digest_skill(self.skill)
         self.neighbours = find_neighbours(runtime, self.skill, asked.neighbours)
         key = (
@@ -187,6 +179,18 @@ class ProofSession:
 def _open_agent(runtime: Runtime, asked: ProofRequest) -> AgentProgram:
     name, model = asked.agent, asked.model
     return open_agent(name, runtime.environ, model=model, price=asked.price, seconds=asked.seconds)
+
+
+def _plan(asked: ProofRequest, tasks: Sequence[ProofTask], price: float) -> ProofPlan:
+    # A price that is given is for all of a run.
+    judge_price = find_judge_price() if asked.price is None else 0.0
+    return plan_proof(
+        tasks,
+        runs=asked.runs,
+        price=price,
+        budget=asked.budget,
+        judge_price=judge_price if asked.judged else None,
+    )
 
 
 def find_neighbours(runtime: Runtime, skill: Skill, most: int) -> tuple[Skill, ...]:
