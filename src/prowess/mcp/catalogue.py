@@ -333,9 +333,7 @@ def _is_own(skill: Skill, path: str) -> bool:
     return name.lower() == posixpath.basename(skill.path).lower()
 
 
-def list_directory(
-    skill: ServedSkill, uri: str, cursor: str | None, most: int = PAGE
-) -> Directory:
+def list_directory(skill: ServedSkill, uri: str, cursor: str | None, most: int = PAGE) -> Directory:
     """Return what the folder at an address in a skill holds, by name.
 
     Raises:
