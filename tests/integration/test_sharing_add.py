@@ -600,3 +600,44 @@ def test_a_file_where_the_folder_of_all_skills_is_expected_is_named(
         assert str(home.work / "skills") in said
         assert "Traceback" not in said
     assert (home.work / "skills").read_bytes() == b"a file\n"
+
+
+def test_a_page_that_no_list_would_show_is_refused_with_the_reason_and_its_siblings_are_added(
+    home: Home, tmp_path: Path
+) -> None:
+    source = write(
+        tmp_path / "mixed",
+        {
+            "latin/SKILL.md": b"---\nname: latin\ndescription: Caf\xe9.\n---\n\n# latin\n",
+            "bare/SKILL.md": b"# bare\n\nDo it.\n",
+            "mute/SKILL.md": b"---\nname: mute\n---\n\n# mute\n",
+            "open/SKILL.md": b"---\nname: open\ndescription: [\n---\n",
+            "notes/SKILL.md": page(),
+        },
+    )
+
+    code, found = home.json("add", str(source), "--all", "--yes")
+
+    said = {one["name"]: one["refusal"] for one in found["skills"] if one["refusal"]}
+    assert code == 1
+    assert "UTF-8" in said["latin"]
+    assert "no frontmatter" in said["bare"]
+    assert "description" in said["mute"]
+    assert "SKILL.md cannot be read" in said["open"]
+    assert list(home.lock["skills"]) == ["notes"]
+    assert os.listdir(home.work / "skills") == ["notes"]
+
+
+def test_a_page_is_held_to_the_rules_that_this_workspace_reads_by(
+    home: Home, tmp_path: Path
+) -> None:
+    head = b"---\nname: notes\ndescription: Writes notes.\nowner: ann\n---\n\n# notes\n"
+    source = write(tmp_path / "loose", {"notes/SKILL.md": head})
+    strict = b'{"skills": {"specMode": "strict"}}'
+
+    write(home.state, {"prowess.json": strict})
+    code, said = home.text("add", str(source), "--yes")
+    (home.state / "prowess.json").unlink()
+
+    assert (code, "owner" in said) == (1, True), said
+    home.add(str(source))

@@ -31,10 +31,10 @@ from prowess.hub.ranking import read_asked, read_texts
 from prowess.hub.search import Access, DocumentIndex, NewDocument
 from prowess.runtime.ports import Encoder
 from prowess.runtime.sharing.ports import OfferedSkill, Package
+from prowess.runtime.sharing.service import read_page
 from prowess.safety.paths import shown
 from prowess.settings import SpecMode
-from prowess.skills.model import Document, Skill, Source, Tier
-from prowess.skills.parse import parse
+from prowess.skills.model import Skill
 
 MOST_FOUND, _LONGEST_ASKED = 50, 2_000
 _LONGEST_TEXT, _LONGEST_SUMMARY = 4_000, 1_024
@@ -105,14 +105,7 @@ def read_skill(skill: HubSkill, files: Package) -> Skill:
     Raises:
         HubError: it cannot be read.
     """
-    page = next(path for path in files if path.lower() == "skill.md")
-    document = Document(
-        source=Source(tier=Tier.MANAGED, root=""),
-        path=f"{skill.name}/{page}",
-        folder=skill.name,
-        content=files[page].content,
-    )
-    parsed = parse(document, SpecMode.MIXED).skill
+    parsed = read_page(skill.name, files, SpecMode.MIXED).skill
     if parsed is None:
         raise HubError(skill.address, "has a SKILL.md that cannot be read.")
     return parsed

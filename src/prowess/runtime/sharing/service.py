@@ -25,6 +25,7 @@ from prowess.runtime.sharing.ports import (
 )
 from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
 from prowess.safety.paths import shown
+from prowess.settings import SpecMode
 from prowess.sharing.lock import Drift, LockEntry, content_digest, find_drift
 from prowess.sharing.policy import (
     NOT_AS_SIGNED,
@@ -35,6 +36,8 @@ from prowess.sharing.policy import (
     list_sources,
 )
 from prowess.sharing.source import REGISTRIES, SourceKind, SourceSpec
+from prowess.skills.model import Document, Parsed, Severity, Source, Tier
+from prowess.skills.parse import parse
 
 _PASSES = (ScanVerdict.CLEAN, ScanVerdict.WARN)
 _MOST_NAMED = 12
@@ -50,6 +53,8 @@ class SharingPorts:
     signatures: SignatureReader
     scanning: ScanService
     gate: Gate
+    # Returns how strictly the skills of this workspace are read.
+    spec_mode: Callable[[], SpecMode]
     # Returns the version of the scanner, and who approves on which day.
     scanner: Callable[[], str]
     approver: Callable[[], Mapping[str, Any]]
@@ -166,7 +171,9 @@ class Sharing:
         entry = replace(entry, provenance={**entry.foreign_provenance, **reading.provenance})
         decision = self.ports.gate(facts_of(skill.name, entry))
         signer = "" if request.allow_signer_change else _signer_problem(old, entry, reading)
-        refusal = refuse_report(report) or reading.problem or signer or _policy_problem(decision)
+        page = _refuse_page(read_page(skill.name, files, self.ports.spec_mode()))
+        refusal = refuse_report(report) or page or reading.problem or signer
+        refusal = refusal or _policy_problem(decision)
         is_same = old is not None and _identity(old) == _identity(entry)
         return Arrival(
             name=skill.name,
@@ -470,6 +477,25 @@ def scan_package(scanning: ScanService, name: str, files: Package, place: str) -
     """Scan what was fetched, as a package of a stranger."""
     contents = {path: file.content for path, file in files.items()}
     return scanning.scan_target(Target(path=f"{place}!{name}", name=name, files=contents)).report
+
+
+def read_page(name: str, files: Package, mode: SpecMode) -> Parsed:
+    """Read the SKILL.md among the files of a skill, as it would be read in its folder."""
+    page = next(path for path in files if path.lower() == "skill.md")
+    document = Document(
+        source=Source(tier=Tier.MANAGED, root=""),
+        path=f"{name}/{page}",
+        folder=name,
+        content=files[page].content,
+    )
+    return parse(document, mode)
+
+
+def _refuse_page(page: Parsed) -> str:
+    if page.skill is not None:
+        return ""
+    errors = [one for one in page.diagnostics if one.severity is Severity.ERROR]
+    return f"its SKILL.md cannot be read: {errors[-1].message}. Nothing was written."
 
 
 def refuse_report(report: ScanReport) -> str:

@@ -159,6 +159,7 @@ def open_sharing(runtime: Runtime, folder: LockedFolder, agent_id: str | None = 
         signatures=SkillSignatures(runtime.folders.state),
         scanning=runtime.scanning,
         gate=partial(_decide_arrival, runtime, agent_id),
+        spec_mode=lambda: runtime.skills.settings.skills.spec_mode,
         scanner=read_version,
         approver=lambda: _approver(runtime.environ),
         record=open_audit(runtime).note,
