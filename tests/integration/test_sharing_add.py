@@ -625,7 +625,7 @@ def test_a_page_that_no_list_would_show_is_refused_with_the_reason_and_its_sibli
     assert "description" in said["mute"]
     assert "SKILL.md cannot be read" in said["open"]
     assert list(home.lock["skills"]) == ["notes"]
-    assert os.listdir(home.work / "skills") == ["notes"]
+    assert [one.name for one in (home.work / "skills").iterdir()] == ["notes"]
 
 
 def test_a_page_is_held_to_the_rules_that_this_workspace_reads_by(

@@ -1,13 +1,19 @@
 """`prowess update` and `prowess sync --frozen`: edits are kept, and a lock can be brought back."""
 
 import json
+import os
 import shutil
 import socket
 from collections.abc import Callable
+from functools import partialmethod
 from pathlib import Path
 
 import pytest
-from tests.integration.sharing_world import PIPE, Home, Hub, Repository, page, write
+from tests.integration.kill_world import in_child
+from tests.integration.sharing_world import PIPE, Home, Hub, Repository, page, sha256, write
+
+from prowess.host.files.containment import Root
+from prowess.host.writers import change
 
 BODY = "One.\n\n## First\n\nUpstream text.\n\n## Second\n\nMore text."
 
@@ -298,3 +304,51 @@ def test_what_does_not_go_together_is_said(home: Home, words: tuple[str, ...]) -
 
     assert home.text(*words)[0] == 2
     assert home.files() == before
+
+
+@pytest.mark.parametrize("cut", ["first", "staged", "swapped", "ready", "gone"])
+@pytest.mark.parametrize("then", ["verify", "sync", "add"])
+def test_what_a_killed_writer_leaves_beside_the_skills_is_settled_by_whoever_comes_next(
+    home: Home, repository: Repository, tmp_path: Path, cut: str, then: str
+) -> None:
+    repository.commit({"notes/SKILL.md": page(body="Newer.")})
+    other = write(tmp_path / "other", {"deploy/SKILL.md": page("deploy")})
+    words = ("add", str(other)) if cut == "first" else ("update",)
+    skills = home.work / "skills"
+
+    assert in_child(lambda: kill_at(cut, lambda: home.text(*words, "--yes"))) == _KILLED
+    assert [one for one in skills.iterdir() if one.name.startswith(".prowess-")]
+    third = write(tmp_path / "third", {"bread/SKILL.md": page("bread")})
+    deeds = {"sync": ("sync", "--frozen"), "add": ("add", str(third), "--yes")}
+    code, said = home.text(*deeds.get(then, ("verify",)))
+
+    assert code == 0, said
+    added = {"bread"} if then == "add" else set()
+    assert {one.name for one in skills.iterdir()} == {"notes"} | added
+    found = (skills / "notes/SKILL.md").read_bytes()
+    assert home.lock["skills"]["notes"]["files"]["SKILL.md"] == sha256(found)
+    assert (b"Newer." in found) == (cut not in {"first", "staged"})
+
+
+_KILLED = 9
+
+
+def kill_at(cut: str, act: Callable[[], object]) -> None:
+    """Do something that ends in the middle of its change of a skill's folder."""
+    real = change.swap
+
+    def swap(root: Root, one: str, other: str) -> bool:
+        if cut == "swapped":
+            real(root, one, other)
+        if cut in {"ready", "gone"}:
+            return False
+        os._exit(_KILLED)
+
+    def hook(step: str) -> None:
+        if step == cut or (cut == "first" and step == "staged"):
+            os._exit(_KILLED)
+
+    make = change.SkillFolder.__init__
+    change.swap = swap
+    change.SkillFolder.__init__ = partialmethod(make, swap_hook=hook)  # type: ignore[method-assign,assignment]
+    act()

@@ -252,7 +252,8 @@ def verify_command(given: Common, names: tuple[str, ...]) -> int:
     """Compare every file of the skills that were added with the lock.
 
     A changed, added, removed or renamed file is named, and without SKILL what a policy requires
-    and is not there. Nothing is fetched and nothing is changed.
+    and is not there. Nothing is fetched, and nothing is changed but what a killed command left
+    half done.
 
     Example: prowess verify --json
 

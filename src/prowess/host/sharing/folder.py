@@ -19,6 +19,7 @@ from prowess.errors import ArchiveError, LockError, PathError, explain_failure
 from prowess.host.files.archives import read_archive
 from prowess.host.files.containment import Root
 from prowess.host.files.state_files import locked, read_mapping, write_private
+from prowess.host.files.transaction import is_stray_folder
 from prowess.host.writers.change import SkillFolder
 from prowess.host.writers.export import pack_build
 from prowess.host.writers.trash import SkillRemoval
@@ -79,6 +80,12 @@ class LockedFolder:
     def read_lock(self) -> Lock:
         """Return the lock, with what a killed process had already done; empty where none is."""
         return self._with_pending(self._read_file())
+
+    def settle(self) -> None:
+        """Bring to its end, or clear away, what killed processes left; nothing is lost by it."""
+        if os.path.exists(self._pending) or self._has_strays():
+            with self._held():
+                pass
 
     def hash(self, name: str) -> Files | None:
         """Return the digests of a skill's files; None where there is no such folder."""
@@ -177,6 +184,7 @@ class LockedFolder:
         """Keep other writers out, and give the lock with what was left undone."""
         try:
             with locked(self._pending):
+                self._settle_changes()
                 lock = self.read_lock()
                 if os.path.exists(self._pending):
                     self._write(lock)
@@ -185,6 +193,24 @@ class LockedFolder:
         except OSError as error:
             problem = f"cannot be locked: {explain_failure(error)}."
             raise PathError(shown(self._pending), problem) from error
+
+    def _has_strays(self) -> bool:
+        try:
+            return any(map(is_stray_folder, os.listdir(self.skills)))
+        except OSError:
+            # Whoever reads or writes there next says what is wrong with it.
+            return False
+
+    def _settle_changes(self) -> None:
+        """Settle what was cut off of changes to skills that are locked, or were about to be."""
+        if not self._has_strays():
+            return
+        noted = str(self._read_note().get("skill") or "")
+        for name in sorted({*self._read_file().skills, noted} - {""}):
+            folder = SkillFolder(Path(self.skills), name, Path(self._state))
+            if folder.is_cut_off:
+                with folder.lock():
+                    pass
 
     @contextmanager
     def _noted(self, name: str, entry: LockEntry | None, digest: str) -> Iterator[None]:
@@ -199,18 +225,27 @@ class LockedFolder:
             os.unlink(self._pending)
 
     def _with_pending(self, lock: Lock) -> Lock:
+        note = self._read_note()
+        if not note:
+            return lock
         try:
-            note: Mapping[str, Any] = read_mapping(self._pending)
-            if not note:
-                return lock
             name, digest = str(note["skill"]), str(note["digest"])
             entry = parse(str(note["lock"]).encode(), self._pending).skills.get(name)
-        except (OSError, ValueError, KeyError) as error:
-            raise LockError(shown(self._pending), "is damaged: remove this file.") from error
+        except (ValueError, KeyError) as error:
+            raise self._describe_damage() from error
         found = self.hash(name)
         if ("" if found is None else content_digest(found)) != digest:
             return lock
         return lock.drop(name) if entry is None else lock.put(name, entry)
+
+    def _read_note(self) -> Mapping[str, Any]:
+        try:
+            return read_mapping(self._pending)
+        except (OSError, ValueError) as error:
+            raise self._describe_damage() from error
+
+    def _describe_damage(self) -> LockError:
+        return LockError(shown(self._pending), "is damaged: remove this file.")
 
 
 def hash_folder(folder: str) -> Files | None:

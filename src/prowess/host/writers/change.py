@@ -173,6 +173,11 @@ class SkillFolder:
         self._hook: Hook = swap_hook or (lambda _step: None)
         self._hold: Hold = hold or (lambda _path: nullcontext())
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether a change goes on, or was killed: then whoever takes the lock settles it."""
+        return os.path.lexists(self._root / self._staging)
+
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other writers out, in this process and in others; what was cut off is cleared away.

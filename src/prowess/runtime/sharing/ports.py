@@ -131,6 +131,14 @@ class SharedFolder(Protocol):
             LockError: it is damaged.
         """
 
+    def settle(self) -> None:
+        """Bring to its end, or clear away, what killed processes left; nothing is lost by it.
+
+        Raises:
+            LockError: the lock is damaged.
+            PathError: it cannot be written.
+        """
+
     def hash(self, name: str) -> Files | None:
         """Return the digests of a skill's files; None where there is no such folder.
 

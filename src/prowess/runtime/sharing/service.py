@@ -234,12 +234,13 @@ class Sharing:
         return gone
 
     def verify(self, names: Sequence[str] = ()) -> tuple[VerifiedSkill, ...]:
-        """Compare every file of the locked skills with the lock.
+        """Compare every file of the locked skills with the lock, once nothing is half done.
 
         Raises:
             LockError: the lock is damaged.
             SharingError: a name is not in it.
         """
+        self.folder.settle()
         skills = self.folder.read_lock().skills
         for name in names:
             if name not in skills:

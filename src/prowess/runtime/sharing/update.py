@@ -212,6 +212,8 @@ class FrozenSync:
         Raises:
             LockError: the lock is damaged.
         """
+        if not request.check:
+            self._folder.settle()
         skills = self._folder.read_lock().skills
         steps = []
         for done, (name, entry) in enumerate(skills.items()):
