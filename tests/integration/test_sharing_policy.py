@@ -282,3 +282,26 @@ def test_what_a_policy_blocks_or_nobody_approved_is_not_brought_back(home: Home)
     assert "nobody approved" in home.text("sync", "--frozen", "--check")[1]
     assert home.json("sync", "--frozen")[0] == 1
     assert not (home.work / "skills/notes").exists()
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_policy_that_only_warns_is_noted_in_the_list_and_one_that_is_off_says_so(
+    home: Home,
+) -> None:
+    place = policy(home, "mode: warn\ndeny: [notes]")
+
+    assert used(home)["notes"] is True
+    code, said = home.text("list")
+    assert (code, f"{place}:3: policy-warns: notes: 'notes' is denied" in said) == (0, True), said
+    found = home.json("list")[1]["diagnostics"]
+    assert [one["code"] for one in found if one["path"] == str(place)] == ["policy-warns"]
+
+    team = policy(home, "pinned: true", "team")
+    policy(home, "mode: off\ndeny: [notes]")
+    code, said = home.text("policy", "explain", "notes")
+    assert (code, f"{place} is off" in said, f"{team}:2" in said) == (1, True, True), said
+    team.unlink()
+    code, said = home.text("policy", "explain", "notes")
+    assert (code, "notes is allowed: the policy is off." in said) == (0, True), said
+    assert "no rule is about it" not in said
+    assert "policy-warns" not in home.text("list")[1]

@@ -50,13 +50,20 @@ def _say(said: dict[str, Any]) -> None:
     if not said["policies"]:
         print_text(f"{name} is allowed: there is no policy.")
         return
-    words, style = _WORDS[said["effect"]]
-    print_text(f"{name} {words}.", style)
+    off = [one["file"] for one in said["policies"] if one["mode"] == "off"]
+    if len(off) == len(said["policies"]):
+        print_text(f"{name} is allowed: the policy is off.", "yellow")
+    else:
+        words, style = _WORDS[said["effect"]]
+        print_text(f"{name} {words}.", style)
+    for place in off:
+        print_text(f"  {place} is off: nothing that it says counts.", "yellow")
     for one in said["reasons"]:
         place = f"{one['file']}:{one['line']}"
         print_text(f"  {one['level']}, {one['rule']}, {one['effect']}: {place}: {one['text']}")
-    if not said["reasons"]:
-        print_text("  no rule is about it in " + ", ".join(one["file"] for one in said["policies"]))
+    counted = [one["file"] for one in said["policies"] if one["mode"] != "off"]
+    if counted and not said["reasons"]:
+        print_text("  no rule is about it in " + ", ".join(counted))
     for one in said["missing"]:
         print_text(f"! {one['file']}:{one['line']}: {one['text']}", "yellow")
 

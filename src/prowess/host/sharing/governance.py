@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 _LOG, _HEAD, _DECISIONS = "audit.jsonl", "audit.head", "decisions.json"
 _MOST_POLICY = 1 << 20
 _START = "0" * 64
+# Of every skill they would say the same.
+_TOLD_ONCE = frozenset(("unreadable", "require"))
 
 
 def read_levels(files: Sequence[tuple[str, str]]) -> tuple[PolicyLevel, ...]:
@@ -131,6 +133,13 @@ class Governor:
             decision = self._gate(replace(facts, unmet=unmet))
             if decision.effect is not PolicyEffect.OFF:
                 decisions[skill.path] = skill.name, decision
+        warned = (one for one in decisions.items() if one[1][1].effect is PolicyEffect.WARN)
+        self.notices += tuple(
+            _notice_skill(name, reason)
+            for _, (name, decision) in warned
+            for reason in decision.reasons
+            if not reason.waived_until and reason.rule not in _TOLD_ONCE
+        )
         self._take_down({path: _brief(*found) for path, found in decisions.items()})
         return {
             path: ScannerBlock(policy=str(decision.first))
@@ -254,6 +263,11 @@ def _notice(reason: PolicyReason) -> Diagnostic:
     found = diagnose(code, reason.text, path=reason.path, line=reason.line)
     is_strict = reason.effect is PolicyEffect.BLOCK
     return replace(found, severity=Severity.ERROR) if is_strict else found
+
+
+def _notice_skill(name: str, reason: PolicyReason) -> Diagnostic:
+    text = f"{shown(name)}: {reason.text}"
+    return diagnose("policy-warns", text, path=reason.path, line=reason.line)
 
 
 def _brief(name: str, decision: PolicyDecision) -> dict[str, str]:
