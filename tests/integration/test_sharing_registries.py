@@ -181,6 +181,14 @@ def _server_error(hub: Hub) -> str:
     return hub.url("/broken.zip")
 
 
+def _twice(hub: Hub) -> str:
+    return hub.index(indexed(hub), indexed(hub))
+
+
+def _twice_in_capitals(hub: Hub) -> str:
+    return hub.index(indexed(hub), indexed(hub, name="NOTES"))
+
+
 LIES: tuple[tuple[Callable[[Hub], str], str], ...] = (
     (_other_host, "127.0.0.2"),
     (_private, "169.254.169.254"),
@@ -199,6 +207,8 @@ LIES: tuple[tuple[Callable[[Hub], str], str], ...] = (
     (_no_json, "no JSON object"),
     (_path_outside, "../../../x"),
     (_server_error, "503"),
+    (_twice, "names notes twice"),
+    (_twice_in_capitals, "names NOTES twice"),
 )
 
 
@@ -238,6 +248,25 @@ def test_a_registry_that_sends_other_files_than_it_lists_is_refused(
     assert code == 1
     assert "notes@1.0.0" in text
     assert home.files() == {}
+
+
+@pytest.mark.parametrize("version", ["../../x", "1.0/../..", "..", "a\\b", "", "1.0\n"])
+def test_a_version_that_leads_elsewhere_is_named_and_not_asked_for(
+    home: Home, hub: Hub, version: str
+) -> None:
+    hub.publish("notes", "1.0.0", {"SKILL.md": page()})
+    hub.put("/api/v1/skills/notes", {"latestVersion": {"version": version}})
+    row = {"version": version, "dist": {"tarball": hub.url("/t.tgz"), "integrity": "sha512-x"}}
+    hub.put("/notes/latest", row)
+    hub.put("/api/hub/v1/skills/a/notes/versions/latest", {"version": version})
+
+    for asked in ("clawhub:notes", "npm:notes", "hub:a/notes"):
+        code, text = home.text("add", asked, "--registry", f"http://{hub.host}", "--yes")
+        assert (code, hub.host in text, home.files()) == (1, True, {}), text
+        assert "version" in text
+        if version:
+            pinned = home.text("add", asked, "--registry", f"http://{hub.host}", "--pin", version)
+            assert (pinned[0], "version" in pinned[1]) == (1, True), pinned
 
 
 def test_a_package_that_breaks_its_integrity_is_refused(home: Home, hub: Hub) -> None:

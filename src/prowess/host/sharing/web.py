@@ -24,7 +24,7 @@ from prowess.host.sharing.packages import find_skills
 from prowess.host.tool_downloads import ListedHosts
 from prowess.runtime.sharing.ports import Fetched, OfferedSkill, Progress, hash_package
 from prowess.runtime.sharing.sync import CopiedFile
-from prowess.safety.paths import PathRefused, segments, shown
+from prowess.safety.paths import PathRefused, collision_key, segments, shown
 from prowess.safety.web_addresses import is_this_machine
 from prowess.sharing.lock import PREFIX, content_digest, digest_of
 from prowess.sharing.source import SourceKind, SourceSpec
@@ -224,6 +224,7 @@ class WebSource:
         if not chosen:
             named = ", ".join(shown(str(row.get("name"))) for row in rows[:_MOST_FOUND])
             raise SourceError(shown(url), f"has no such skill; it has {named or 'none'}.")
+        _refuse_twice(url, chosen)
         read = self._read_indexed if is_newer else self._read_listed
         skills = tuple(read(spec, url, row) for row in chosen)
         whole = content_digest({one.name: one.resolved.removeprefix(PREFIX) for one in skills})
@@ -279,6 +280,7 @@ class WebSource:
         owner = spec.path.rpartition("/")[0].lstrip("@")
         asked = {"slug": slug} | ({"ownerHandle": owner} if owner else {})
         version = spec.ref or self._latest(spec, f"{api}/skills/{quote(slug)}")
+        _check_version(base, version)
         row = self.get_json(spec, f"{api}/skills/{quote(slug)}/versions/{quote(version)}")
         promised = _rows((row.get("version") or {}).get("files"))
         query = urlencode({**asked, "version": version})
@@ -295,9 +297,11 @@ class WebSource:
         base = self._access.find_hub(spec.url, spec.asked)
         spec = replace(spec, url=base)
         address = f"{base}/api/hub/v1/skills/{quote(spec.path.lstrip('@'))}"
+        _check_version(base, spec.ref or "latest")
         row = self.get_json(spec, f"{address}/versions/{quote(spec.ref or 'latest')}")
         archive = row.get("archive") if isinstance(row.get("archive"), dict) else {}
         promised, version = str((archive or {}).get("digest") or ""), str(row.get("version") or "")
+        _check_version(base, version)
         url = f"{address}/versions/{quote(version)}/archive"
         content = self.get(spec, url, _MOST_ARCHIVE)
         _check_digest(url, content, promised)
@@ -320,9 +324,11 @@ class WebSource:
 
     def _npm(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
         base = spec.url.rstrip("/") or NPM_REGISTRY
+        _check_version(base, spec.ref or "latest")
         address = f"{base}/{quote(spec.path, safe='@')}/{quote(spec.ref or 'latest')}"
         row = self.get_json(spec, address)
         dist = row.get("dist") if isinstance(row.get("dist"), dict) else {}
+        _check_version(base, row.get("version"))
         url, promised = (str((dist or {}).get(key) or "") for key in ("tarball", "integrity"))
         if not url or not promised.startswith("sha512-"):
             raise SourceError(shown(address), "names no tarball with a sha512 integrity.")
@@ -385,6 +391,22 @@ def _checked_path(subject: str, path: object, depth: int = 12) -> tuple[str, ...
     except PathRefused as error:
         said = shown(str(path))
         raise SourceError(shown(subject), f"names {said!r}, which {error.problem}") from error
+
+
+def _check_version(registry: str, version: object) -> None:
+    """Refuse a version that would lead an address, or a lock, somewhere else."""
+    _checked_path(f"{registry}: the version", version, depth=1)
+
+
+def _refuse_twice(index: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse an index in which one name, as some disk sees it, stands for two skills."""
+    seen: set[str] = set()
+    for row in rows:
+        name = str(row.get("name"))
+        if collision_key(name) in seen:
+            problem = f"names {shown(name)} twice, so nobody knows which one is meant."
+            raise SourceError(shown(index), problem)
+        seen.add(collision_key(name))
 
 
 def _check_digest(url: str, content: bytes, promised: str) -> None:
