@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from benchmarks.scale.hub import ask_questions, encode_pairs, fill, make_skills
 from tests.integration.hub_world import HubWorld, describe, open_world
-from tests.integration.postgres_world import reopened
+from tests.integration.postgres_world import execute, reopened
 from tests.integration.sharing_world import PIPE
 
 from prowess.errors import HubConflictError, HubDeniedError, HubError, HubNotFoundError, StoreError
@@ -281,3 +281,54 @@ def test_both_engines_rank_alike(postgres: Database, tmp_path: Path) -> None:
 
     assert ranked[0] == ranked[1]
     assert min(map(len, ranked[0])) >= NEAREST
+
+
+def test_what_looks_like_another_says_so_to_those_alone_who_may_see_the_other(
+    world: HubWorld,
+) -> None:
+    world.make_space("secret", is_public=False, is_reviewed=False, sue=HubRole.PUBLISHER)
+    world.make_space("acme", ann=HubRole.PUBLISHER)
+    world.make_space("late", is_reviewed=True, lea=HubRole.PUBLISHER, ann=HubRole.REVIEWER)
+    sue = world.enter("sue")
+    world.publish(sue, "merger-plans")
+    world.publish(world.enter("ann"), "merger-plans", namespace="acme")
+
+    def looks(caller: HubCaller, address: str) -> set[bool]:
+        skills = [world.service.find(caller, address)]
+        skills += [hit.skill for hit in world.service.list_skills(caller, most=9)]
+        skills += [hit.skill for hit in world.service.search(caller, "merger plans")]
+        return {one.resembles is not None for one in skills if one.address == address}
+
+    assert looks(NOBODY, "acme/merger-plans") == {False}
+    assert looks(sue, "acme/merger-plans") == {True}
+    # The one in between is in plain sight, so what is like it is no secret.
+    world.publish(world.enter("lea"), "merger-plan", namespace="late")
+    (waiting,) = world.service.list_pending(world.enter("ann"))
+    assert waiting[0].resembles is not None
+
+
+def test_a_change_that_cannot_be_taken_down_is_not_made(world: HubWorld, engine: Database) -> None:
+    world.make_space("acme", ann=HubRole.PUBLISHER)
+    ann = world.enter("ann")
+    world.publish(ann, "notes")
+    if engine.is_server:
+        execute(engine, "alter table audit_events rename to audit_events_away")
+    else:
+        Path(world.hub.audit.path).unlink()
+        Path(world.hub.audit.path).mkdir()
+
+    try:
+        for change in (
+            lambda: world.publish(ann, "bread"),
+            lambda: world.service.label(ann, "acme/notes", "stable", "1.0.0"),
+            lambda: world.service.deprecate(ann, "acme/notes", "old"),
+            lambda: world.service.yank(ann, "acme/notes", "1.0.0", "bad"),
+        ):
+            with pytest.raises(StoreError):
+                change()
+        found = world.service.list_skills(NOBODY, most=5)
+        assert [(hit.skill.address, hit.skill.deprecated) for hit in found] == [("acme/notes", "")]
+        assert world.service.read_labels(found[0].skill) == {"latest": "1.0.0"}
+    finally:
+        if engine.is_server:
+            execute(engine, "alter table audit_events_away rename to audit_events")

@@ -8,7 +8,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
@@ -231,6 +231,29 @@ class Catalogue:
             .group_by(SKILLS.c.name)
         )
         return {row[0]: row[1] for row in connection.execute(query)}
+
+    def hide_elders(
+        self, connection: sa.Connection, skills: Sequence[HubSkill], access: Access
+    ) -> list[HubSkill]:
+        """Return skills that look like another only where an older one of those may be seen."""
+        kinds = {one.resembles for one in skills if one.resembles is not None}
+        if not kinds:
+            return list(skills)
+        kind = sa.func.coalesce(SKILLS.c.resembles, SKILLS.c.id)
+        query = (
+            sa.select(kind, sa.func.min(SKILLS.c.id))
+            .join(NAMESPACES, NAMESPACES.c.id == SKILLS.c.space)
+            .where(sa.or_(SKILLS.c.id.in_(kinds), SKILLS.c.resembles.in_(kinds)))
+            .where(allow_skills(access))
+            .group_by(kind)
+        )
+        eldest = {row[0]: row[1] for row in connection.execute(query)}
+        return [
+            one
+            if one.resembles is None or eldest.get(one.resembles, one.id) < one.id
+            else replace(one, resembles=None)
+            for one in skills
+        ]
 
     def list_found(
         self,

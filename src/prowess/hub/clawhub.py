@@ -33,7 +33,7 @@ from prowess.sharing.foreign_locks import hash_files_like_clawhub
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 _MOST_LISTED = 200
-_CLEAN = "clean"
+_CLEAN, _SUSPICIOUS = "clean", "suspicious"
 
 
 def clawhub_routes(service: HubService) -> list[Route]:
@@ -179,15 +179,20 @@ def _skill(ask: HubRequest) -> Json:
 
 
 def _judge(version: HubVersion) -> Json:
-    """Return what the scanner said, in the words of that protocol; what is critical is never in."""
+    """Return what the scanner said, in the words of that protocol; what is critical is never in.
+
+    Where it warned, that client asks a person, and without one wants `--force`.
+    """
     is_clean = version.scan.get("verdict") == _CLEAN
+    rules = [] if is_clean else sorted(map(str, version.scan.get("rules") or ()))
+    said = f"The hub's scanner warns: {', '.join(rules)}." if rules else None
     return {
-        # Warnings are for people to read: the client would refuse to install without a terminal.
-        "isSuspicious": False,
+        "isSuspicious": not is_clean,
         "isMalwareBlocked": False,
-        "verdict": _CLEAN,
-        "reasonCodes": [] if is_clean else sorted(map(str, version.scan.get("rules") or ())),
+        "verdict": _CLEAN if is_clean else _SUSPICIOUS,
+        "reasonCodes": rules,
         "engineVersion": str(version.scan.get("scanner") or ""),
+        "summary": said,
     }
 
 
@@ -232,20 +237,19 @@ def _judge_item(ask: HubRequest, item: object) -> Json:
 def _vouch(ask: HubRequest, skill: HubSkill, version: HubVersion) -> Json:
     """Return the verdict of a version that is out: nothing critical ever is."""
     judged, owner = _judge(version), skill.namespace.name
-    found = ", ".join(judged["reasonCodes"]) or "nothing"
     page = f"{ask.base}/api/hub/v1/skills/{skill.address}/versions/{version.version}"
     return {
         "ok": True,
         "decision": "pass",
-        "reasons": [],
+        "reasons": judged["reasonCodes"],
         "slug": skill.name,
         "displayName": skill.title or skill.name,
         "version": version.version,
         "publisherHandle": owner,
         "publisherDisplayName": owner,
         "createdAt": version.created_ms,
-        "security": {"status": _CLEAN, "passed": True},
-        "overview": f"The hub's scanner has nothing critical to say; to read: {found}.",
+        "security": {"status": judged["verdict"], "passed": True},
+        "overview": judged["summary"] or "The hub's scanner has nothing to say against it.",
         "securityAuditUrl": page,
     }
 

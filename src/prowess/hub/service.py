@@ -63,7 +63,8 @@ class HubPorts:
     check: Callable[[Package, str], CheckedSkill | str]
     # None without a model: then words alone are searched.
     encoder: Encoder | None
-    record: Callable[[Mapping[str, Any]], None]
+    # Takes a decision down, together with the change that it tells of.
+    record: Callable[[Mapping[str, Any], sa.Connection | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,15 +174,10 @@ class HubService:
             for label in labels if version.state is VersionState.PUBLISHED else ():
                 if label != LATEST:
                     self._catalogue.set_label(connection, skill, label, version.id)
-        if is_new:
-            details = {"digest": version.digest, "verdict": str(version.scan.get("verdict"))}
-            self._record(
-                caller,
-                "publish",
-                f"{skill.address}@{version.version}",
-                version.state.value,
-                **details,
-            )
+            if is_new:
+                details = {"digest": version.digest, "verdict": str(version.scan.get("verdict"))}
+                place = f"{skill.address}@{version.version}"
+                self._record(caller, "publish", place, version.state.value, connection, **details)
         return skill, version
 
     def review(
@@ -207,9 +203,9 @@ class HubService:
             self._catalogue.change_version(connection, found, state, **values)
             if approve:
                 self._release(connection, skill)
-            changed = self._catalogue.read_version(connection, found.id)
-        self._record(caller, "review", place, state.value, reason=reason, digest=found.digest)
-        return changed
+            details = {"reason": reason, "digest": found.digest}
+            self._record(caller, "review", place, state.value, connection, **details)
+            return self._catalogue.read_version(connection, found.id)
 
     def label(self, caller: HubCaller, address: str, label: str, version: str | None) -> None:
         """Let a label, such as `stable`, stand for a version, or for none.
@@ -229,8 +225,8 @@ class HubService:
                     problem = f"is {found.state.value}: only what is published gets a label."
                     raise HubConflictError(f"{skill.address}@{found.version}", problem)
             self._catalogue.set_label(connection, skill, label, found.id if found else None)
-        to = f"to {found.version}" if found else "away"
-        self._record(caller, "label", skill.address, f"{label} {to}")
+            to = f"to {found.version}" if found else "away"
+            self._record(caller, "label", skill.address, f"{label} {to}", connection)
 
     def yank(self, caller: HubCaller, address: str, version: str, reason: str) -> None:
         """Let nobody find a version any more but who asks for exactly this one.
@@ -251,7 +247,7 @@ class HubService:
             for label in [name for name, at in labels.items() if at == found.version]:
                 self._catalogue.set_label(connection, skill, label, None)
             self._release(connection, skill)
-        self._record(caller, "yank", place, "yanked", reason=reason)
+            self._record(caller, "yank", place, "yanked", connection, reason=reason)
 
     def deprecate(self, caller: HubCaller, address: str, message: str) -> None:
         """Tell whoever takes a skill that it should not be used; an empty message takes it back.
@@ -262,8 +258,8 @@ class HubService:
         """
         with self._changing(caller, TokenScope.PUBLISH, address) as (connection, skill):
             self._catalogue.change_skill(connection, skill, deprecated=message[:_LONGEST_TEXT])
-        outcome = "deprecated" if message else "not deprecated"
-        self._record(caller, "deprecate", skill.address, outcome, reason=message)
+            outcome = "deprecated" if message else "not deprecated"
+            self._record(caller, "deprecate", skill.address, outcome, connection, reason=message)
 
     def vouch(self, caller: HubCaller, address: str) -> None:
         """Say that a name which looks like an older one is meant so.
@@ -276,7 +272,7 @@ class HubService:
             raise HubDeniedError(shown(address), "can be vouched for by the hub's operator only.")
         with self._changing(caller, TokenScope.ADMIN, address) as (connection, skill):
             self._catalogue.change_skill(connection, skill, resembles=None)
-        self._record(caller, "vouch", skill.address, "vouched for")
+            self._record(caller, "vouch", skill.address, "vouched for", connection)
 
     def search(self, caller: HubCaller, text: str, limit: int = 10) -> list[Hit]:
         """Return the skills that fit best, of those that the caller may see.
@@ -312,15 +308,19 @@ class HubService:
     def _read_hits(self, ranked: Sequence[tuple[int, float]], access: Access) -> list[Hit]:
         with self._catalogue.database.reading() as connection:
             found = self._catalogue.read_found(connection, [skill_id for skill_id, _ in ranked])
-            names = {one[0].name for one in found.values()}
+            seen = self._catalogue.hide_elders(
+                connection, [one[0] for one in found.values()], access
+            )
+            skills = {one.id: one for one in seen}
+            names = {one.name for one in seen}
             eldest = self._catalogue.find_eldest(connection, sorted(names), access)
         return [
             Hit(
-                skill=found[skill_id][0],
+                skill=skills[skill_id],
                 version=found[skill_id][1],
                 archive=found[skill_id][2],
                 score=score,
-                is_eldest=eldest.get(found[skill_id][0].name) == skill_id,
+                is_eldest=eldest.get(skills[skill_id].name) == skill_id,
             )
             for skill_id, score in ranked
             if skill_id in found
@@ -341,9 +341,9 @@ class HubService:
                 if separator
                 else self._catalogue.find_named(connection, name, access)
             )
-        if found is None or not caller.may(TokenScope.READ, found.namespace):
-            raise HubNotFoundError(shown(name), "is no skill of this hub that you may see.")
-        return found
+            if found is None or not caller.may(TokenScope.READ, found.namespace):
+                raise HubNotFoundError(shown(name), "is no skill of this hub that you may see.")
+            return self._catalogue.hide_elders(connection, [found], access)[0]
 
     def list_versions(self, caller: HubCaller, skill: HubSkill) -> list[HubVersion]:
         """Return the versions that the caller may see, the newest first."""
@@ -353,11 +353,15 @@ class HubService:
 
     def list_pending(self, caller: HubCaller) -> list[tuple[HubSkill, HubVersion]]:
         """Return what waits for a review that the caller may give."""
+        access = self.people.find_access(caller)
         with self._catalogue.database.reading() as connection:
-            found = self._catalogue.list_pending(connection)
-        return [
-            (skill, one) for skill, one in found if caller.may(TokenScope.REVIEW, skill.namespace)
-        ]
+            found = [
+                (skill, one)
+                for skill, one in self._catalogue.list_pending(connection)
+                if caller.may(TokenScope.REVIEW, skill.namespace)
+            ]
+            skills = self._catalogue.hide_elders(connection, [skill for skill, _ in found], access)
+        return [(skill, one) for skill, (_, one) in zip(skills, found, strict=True)]
 
     def find_version(self, caller: HubCaller, skill: HubSkill, ref: str = "") -> HubVersion:
         """Return the version that a number, a label or nothing stands for.
@@ -468,10 +472,15 @@ class HubService:
         )
 
     def _record(
-        self, caller: HubCaller, event: str, skill: str, outcome: str, **details: str
+        self,
+        caller: HubCaller,
+        event: str,
+        skill: str,
+        outcome: str,
+        connection: sa.Connection | None = None,
+        **details: str,
     ) -> None:
         said = {key: value for key, value in details.items() if value}
         by = caller.person or "nobody"
-        self._ports.record(
-            {"event": f"hub.{event}", "skill": skill, "by": by, "outcome": outcome, **said}
-        )
+        row = {"event": f"hub.{event}", "skill": skill, "by": by, "outcome": outcome, **said}
+        self._ports.record(row, connection)

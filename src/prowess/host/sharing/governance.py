@@ -41,6 +41,8 @@ from prowess.skills.eligibility import ScannerBlock
 from prowess.skills.model import Diagnostic, Severity, Skill, diagnose
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from prowess.host.store.fleet.files import LogLines
 
 _LOG, _HEAD, _DECISIONS = "audit.jsonl", "audit.head", "decisions.json"
@@ -292,12 +294,13 @@ class DecisionLog:
         self.path, self._now = os.path.join(state, _LOG), now
         self._head = os.path.join(state, _HEAD)
 
-    def note(self, row: Mapping[str, Any]) -> None:
-        """Add a line.
+    def note(self, row: Mapping[str, Any], connection: "Connection | None" = None) -> None:
+        """Add a line; in a database, together with what else is written by a connection.
 
         Raises:
             StoreError: it cannot be written.
         """
+        del connection
         try:
             with locked(self.path):
                 head = read_mapping(self._head)
@@ -391,13 +394,13 @@ class SharedDecisionLog(DecisionLog):
     def __init__(self, lines: "LogLines", now: Callable[[], datetime]) -> None:
         self.path, self._now, self._shared = lines.name, now, lines
 
-    def note(self, row: Mapping[str, Any]) -> None:
-        """Add a line.
+    def note(self, row: Mapping[str, Any], connection: "Connection | None" = None) -> None:
+        """Add a line; in a database, together with what else is written by a connection.
 
         Raises:
             StoreError: it cannot be written.
         """
-        self._shared.add(lambda last: self._write(row, _hash(last) if last else _START))
+        self._shared.add(lambda last: self._write(row, _hash(last) if last else _START), connection)
 
     def _end_problem(self, lines: Sequence[bytes], head: str) -> str:
         # The table lets nobody take a line away: there is no second place to compare it with.

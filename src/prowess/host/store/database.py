@@ -126,10 +126,15 @@ class Database:
             with self._writer.begin() as connection:
                 if topic and self.is_server:
                     self._count(connection, topic)
-                if turn and self.is_server:
-                    key = sa.func.hashtextextended(turn, 0)
-                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))
+                if turn:
+                    self.take_turn(connection, turn)
                 yield connection
+
+    def take_turn(self, connection: sa.Connection, turn: str) -> None:
+        """Let nobody else have the same turn until what is written here is kept; a file has one."""
+        if self.is_server:
+            key = sa.func.hashtextextended(turn, 0)
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))
 
     def prepare(self, tables: Tables) -> None:
         """Make the tables of a file where they are missing; look whether a server's fit.

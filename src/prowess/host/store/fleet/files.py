@@ -16,7 +16,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -68,17 +68,25 @@ class LogLines:
         self.name = f"{log} in {database.name}"
         self._mine = _AUDIT.c.log == log
 
-    def add(self, make: Callable[[bytes], bytes]) -> None:
+    def add(self, make: Callable[[bytes], bytes], connection: sa.Connection | None = None) -> None:
         """Add the line that is made from the last one, which is empty at the beginning.
+
+        With a connection it is kept together with what else is written there, or not at all.
 
         Raises:
             StoreError: the database cannot be used.
         """
+        with ExitStack() as stack:
+            if connection is None:
+                connection = stack.enter_context(self._database.writing(TABLES))
+            self._append(connection, make)
+
+    def _append(self, connection: sa.Connection, make: Callable[[bytes], bytes]) -> None:
         last = sa.select(_AUDIT.c.body).where(self._mine).order_by(_AUDIT.c.number.desc()).limit(1)
         row = {"log": self._log, "gateway": self._gateway, "at": time.time()}
-        with self._database.writing(TABLES, turn=f"log {self._log}") as connection:
-            body = make((connection.scalar(last) or "").encode()).decode()
-            connection.execute(sa.insert(_AUDIT).values(**row, body=body))
+        self._database.take_turn(connection, f"log {self._log}")
+        body = make((connection.scalar(last) or "").encode()).decode()
+        connection.execute(sa.insert(_AUDIT).values(**row, body=body))
 
     def read(self) -> list[bytes]:
         """Return all lines, the oldest first.
