@@ -62,7 +62,8 @@ def test_the_fleet_of_the_compose_file_is_migrated_before_it_starts() -> None:
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
 
     check_command(services["migrate"]["command"])
-    for name in ("gateway-1", "gateway-2"):
+    check_command(services["hub"]["command"])
+    for name in ("gateway-1", "gateway-2", "hub"):
         waits = services[name]["depends_on"]["migrate"]
         assert waits == {"condition": "service_completed_successfully"}
         assert (DEPLOY.parent / services[name]["build"]["dockerfile"]).exists()

@@ -1,5 +1,7 @@
 """One catalogue over HTTP: our own client publishes and adds, and strangers learn nothing."""
 
+import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,9 @@ from starlette.testclient import TestClient
 from tests.integration.hub_world import HubWorld, ask, describe, open_world, served_hub
 from tests.integration.mcp_world import SECONDS, plainly, sha256, skills_of
 from tests.integration.sharing_world import PIPE, Home, write
+from tests.integration.sigstore_world import BUNDLE, Sigstore
 
+from prowess.errors import HubError
 from prowess.host.store.database import open_file
 from prowess.hub.model import HubRole, TokenScope
 from prowess.mcp.protocol import SkillEntry
@@ -252,3 +256,42 @@ def test_clients_of_clawhub_are_told_what_the_scanner_said(world: HubWorld, addr
             assert said["security"]["status"] == verdict
             assert said["reasons"] == shown["reasonCodes"]
             assert ("warns" in said["overview"]) is is_warned
+
+
+def test_a_signature_is_verified_on_publish_or_called_not_checked(
+    world: HubWorld, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sigstore, ann = Sigstore(), world.enter("ann")
+    sigstore.trust(tmp_path / "hub/state")
+
+    def publish(version: str, bundle: bytes) -> dict[str, object]:
+        signed = {**FILES, BUNDLE: bundle}
+        world.publish(ann, "notes", version, signed, namespace="open")
+        place = f"{address}/api/hub/v1/skills/open/notes/versions/{version}"
+        found: dict[str, object] = ask(place)[1]["provenance"]
+        return found
+
+    assert publish("1.0.0", sigstore.sign(FILES))["signer"] == "ann@example.com"
+    other = {**FILES, "scripts/run.sh": b"echo 2\n"}
+    for bundle in (sigstore.sign(other), Sigstore().sign(FILES), b"{}", b"not a bundle"):
+        with pytest.raises(HubError, match="does not hold"):
+            publish("1.1.0", bundle)
+    monkeypatch.setitem(sys.modules, "sigstore.errors", None)
+    said = publish("1.2.0", sigstore.sign(FILES))
+    assert list(said) == ["notChecked"]
+    assert "prowess[sigstore]" in str(said["notChecked"])
+
+
+def test_a_hub_that_stands_alone_counts_what_it_answers(address: str) -> None:
+    ask(f"{address}/api/hub/v1/skills")
+    ask(f"{address}/api/hub/v1/skills/acme/nothing")
+    ask(f"{address}/", method="PROPFIND")
+
+    with urllib.request.urlopen(f"{address}/metrics", timeout=60) as answer:  # noqa: S310 - a hub of a test
+        kind, text = answer.headers["Content-Type"], answer.read().decode()
+
+    assert kind.startswith("text/plain; version=0.0.4")
+    assert 'prowess_hub_requests_total{method="GET",status="200"} 1\n' in text
+    assert 'prowess_hub_requests_total{method="GET",status="404"} 1\n' in text
+    assert 'method="other"' in text
+    assert "prowess_hub_request_seconds_total 0." in text

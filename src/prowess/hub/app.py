@@ -5,13 +5,15 @@ from collections.abc import Awaitable, Callable
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from prowess.errors import HubError, ProwessError
 from prowess.hub.clawhub import clawhub_routes
 from prowess.hub.mcp import HubMcp
+from prowess.hub.metrics import PROMETHEUS, CountedApp, RequestCounts
 from prowess.hub.model import HubSkill, HubVersion
 from prowess.hub.plugins import MARKETPLACE, plugin_routes
 from prowess.hub.service import MOST_FOUND, Hit, HubService
@@ -31,7 +33,7 @@ from prowess.sharing.lock import ALGORITHM, PREFIX
 from prowess.sharing.merge import show_difference
 
 API = "/api/hub/v1"
-MCP = f"{API}/mcp"
+MCP, _METRICS = f"{API}/mcp", "/metrics"
 INDEX = "/.well-known/agent-skills/index.json"
 # Of one index: readers take it whole.
 _MOST_INDEXED, _MOST_LISTED = 5_000, 200
@@ -44,10 +46,12 @@ _VERSION = f"{_SKILL}/versions/{{version}}"
 
 def build_hub_app(service: HubService, version: str) -> Starlette:
     """Return the app of a hub."""
+    counts = RequestCounts()
     reading: dict[str, Reply] = {
         "/": lambda ask: _about(ask, version),
         **dict.fromkeys(("/health", "/health/ready"), _health),
         "/health/live": lambda _ask: {"ok": True},
+        _METRICS: lambda _ask: PlainTextResponse(counts.text(), media_type=PROMETHEUS),
         f"{API}/search": _search,
         f"{API}/skills": _list,
         _SKILL: _skill,
@@ -77,14 +81,18 @@ def build_hub_app(service: HubService, version: str) -> Starlette:
             *clawhub_routes(service),
             *plugin_routes(service),
         ],
+        middleware=[Middleware(CountedApp, counts)],
         exception_handlers=dict.fromkeys((ProwessError, HTTPException, Exception), show_problem),
     )
 
 
 def route_to_hub(app: Starlette) -> list[Route]:
-    """Return the routes of a hub for the app of a gateway, whose page and health are its own."""
+    """Return the routes of a hub for a gateway, whose page, health and metrics are its own."""
     paths = dict.fromkeys(one.path for one in app.routes if isinstance(one, Route))
-    return [Route(path, app) for path in paths if path != "/" and not path.startswith("/health")]
+    own = ("/", _METRICS)
+    return [
+        Route(path, app) for path in paths if path not in own and not path.startswith("/health")
+    ]
 
 
 def _change(

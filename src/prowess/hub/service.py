@@ -50,6 +50,8 @@ class CheckedSkill:
     description: str
     scan: Mapping[str, Any]
     manifest: Mapping[str, Any]
+    # Who signed exactly these files, that nobody did, or why that was not checked.
+    provenance: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,6 @@ class PublishRequest:
     name: str = ""
     changelog: str = ""
     labels: tuple[str, ...] = ()
-    provenance: Mapping[str, Any] = field(default_factory=lambda: {"unsigned": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +161,7 @@ class HubService:
             changelog=request.changelog[:_LONGEST_TEXT],
             manifest=checked.manifest,
             scan=checked.scan,
-            provenance=request.provenance,
+            provenance=checked.provenance,
         )
         return self._write(caller, new, request.labels)
 

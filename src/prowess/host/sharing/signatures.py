@@ -157,7 +157,10 @@ class _Identity:
         """Take the identity down; the library calls this once the certificate is verified."""
         from cryptography import x509
 
-        names = cert.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        try:
+            names = cert.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        except x509.ExtensionNotFound as error:
+            raise _SignatureError("its certificate names nobody") from error
         signers = [
             *names.get_values_for_type(x509.RFC822Name),
             *names.get_values_for_type(x509.UniformResourceIdentifier),
@@ -190,7 +193,7 @@ def _read_extension(cert: "Certificate", oid: str) -> str:
 def _check_times(bundle: "Bundle", rows: Mapping[str, Any]) -> None:
     cert = bundle.signing_certificate
     start, end = cert.not_valid_before_utc.timestamp(), cert.not_valid_after_utc.timestamp()
-    entries = rows["verificationMaterial"]["tlogEntries"]
+    entries = rows.get("verificationMaterial", {}).get("tlogEntries", [])
     times = [int(one["integratedTime"]) for one in entries if "integratedTime" in one]
     if not all(start <= one <= end for one in times):
         raise _SignatureError(

@@ -10,6 +10,7 @@ from typing import Any
 from prowess.errors import ProwessError
 from prowess.host.sharing.governance import DecisionLog
 from prowess.host.sharing.packages import find_skills
+from prowess.host.sharing.signatures import SkillSignatures
 from prowess.host.sharing.site import check_publishable
 from prowess.host.store.database import open_database, open_file
 from prowess.host.writers.export import pack_build
@@ -127,6 +128,9 @@ def _check(runtime: Runtime, files: Package, place: str) -> CheckedSkill | str:
         checked = check_publishable(found[0], place, runtime.scanning)
         if isinstance(checked, str):
             return checked
+        reading = SkillSignatures(runtime.folders.state).read(found[0].files)
+        if reading.problem:
+            return reading.problem
         archive = pack_build(Build(name="", files=found[0].files))
     except ProwessError as error:
         return str(error)
@@ -145,6 +149,7 @@ def _check(runtime: Runtime, files: Package, place: str) -> CheckedSkill | str:
         description=checked.description,
         scan={"verdict": report.verdict.value, "scanner": read_version(), "rules": rules},
         manifest={key: value for key, value in manifest.items() if value},
+        provenance={"notChecked": reading.notice} if reading.notice else reading.provenance,
     )
 
 
