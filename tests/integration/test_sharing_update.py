@@ -12,6 +12,7 @@ import pytest
 from tests.integration.kill_world import in_child
 from tests.integration.sharing_world import PIPE, Home, Hub, Repository, page, sha256, write
 
+from prowess.host.files import transaction
 from prowess.host.files.containment import Root
 from prowess.host.writers import change
 
@@ -335,7 +336,7 @@ _KILLED = 9
 
 def kill_at(cut: str, act: Callable[[], object]) -> None:
     """Do something that ends in the middle of its change of a skill's folder."""
-    real = change.swap
+    real = transaction.swap
 
     def swap(root: Root, one: str, other: str) -> bool:
         if cut == "swapped":
@@ -349,6 +350,6 @@ def kill_at(cut: str, act: Callable[[], object]) -> None:
             os._exit(_KILLED)
 
     make = change.SkillFolder.__init__
-    change.swap = swap
+    vars(change)["swap"] = swap
     change.SkillFolder.__init__ = partialmethod(make, swap_hook=hook)  # type: ignore[method-assign,assignment]
     act()

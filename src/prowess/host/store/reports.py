@@ -90,10 +90,10 @@ def make_row(key: str, card: "ReportCard") -> tuple[object, ...]:
     """Return the row of a report."""
     return (
         key,
-        card.known.name,
+        _spell(card.known.name),
         card.known.content_hash,
         _dump([asdict(one) for one in card.known.critical]),
-        card.known.problem,
+        _spell(card.known.problem),
         _dump(asdict(card.report)),
         card.known.made_at,
     )
@@ -194,9 +194,9 @@ def _prepare(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-def _spell(place: str) -> str:
-    """Return a path that the file can hold: one that is no UTF-8 has no other spelling there."""
-    return place.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+def _spell(text: str) -> str:
+    """Return a path or name that a store can hold: one that is no UTF-8 has no other spelling."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _show_circumstances(under: Circumstances) -> str:
