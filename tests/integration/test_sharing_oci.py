@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.install_world import tar, zipped
-from tests.integration.oci_world import OciRegistry, sha
+from tests.integration.oci_world import MANIFEST, OciRegistry, sha
 from tests.integration.sharing_world import PIPE, Home, page, write
 from tests.rows import each_row
 
@@ -215,3 +215,34 @@ def test_what_is_no_artifact_is_said(asked: str, home: Home) -> None:
     code, said = home.text("add", asked, "--yes")
 
     assert (code, "oci:HOST/NAME:TAG" in said) == (1, True)
+
+
+def test_artifacts_that_are_not_what_they_say_are_refused_and_named(
+    home: Home, registry: OciRegistry
+) -> None:
+    other = {"notes/SKILL.md": page(body="Another.")}
+    first = registry.put_layers("a/one", registry.put_blob(tar(FILES), TAR))
+    second = registry.put_layers("a/two", registry.put_blob(tar(other), TAR))
+    linux = {"mediaType": MANIFEST, "size": 1, "platform": {"os": "linux"}}
+    both = [{**linux, "digest": first}, {**linux, "digest": second}]
+    page_kind = registry.put_blob(page(), "text/html", title="SKILL.md")
+    rows: dict[str, dict[str, object]] = {
+        # Of two manifests that both hold a skill nobody says which is meant.
+        "two": {"manifests": both},
+        "loop": {"manifests": [{**linux, "digest": sha(b"nowhere")}]},
+        "absolute": {"layers": [registry.put_blob(tar({"/etc/SKILL.md": page()}), TAR)]},
+        "wrong": {"layers": [registry.put_blob(b"no archive at all", TAR)]},
+        "upper": {"layers": [{**page_kind, "digest": page_kind["digest"].upper()}]},
+        "number": {"layers": [{**page_kind, "digest": 5}]},
+        "none": {"layers": [7, None, "x"]},
+        "text": {"layers": "x"},
+    }
+    before = home.files()
+
+    for name, values in rows.items():
+        registry.put(f"b/{name}", values)
+        code, found = home.text("add", f"oci:{registry.host}/b/{name}", "--yes")
+        assert (code, "internal" in found) == (1, False), (name, found)
+        assert registry.host in found, (name, found)
+        assert home.files() == before, name
+    home.add(f"oci:{registry.host}/a/two@{second}")

@@ -1,5 +1,7 @@
 """A hub as one ASGI app: every protocol of one catalogue."""
 
+import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from starlette.applications import Starlette
@@ -9,11 +11,11 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prowess.errors import HubError, ProwessError
 from prowess.hub.clawhub import clawhub_routes
 from prowess.hub.mcp import HubMcp
-from prowess.hub.metrics import PROMETHEUS, CountedApp, RequestCounts
 from prowess.hub.model import HubSkill, HubVersion
 from prowess.hub.plugins import MARKETPLACE, plugin_routes
 from prowess.hub.service import MOST_FOUND, Hit, HubService
@@ -44,6 +46,66 @@ _SKILL = f"{API}/skills/{{namespace}}/{{name}}"
 _VERSION = f"{_SKILL}/versions/{{version}}"
 
 
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE"))
+_FAULT = 500
+
+
+class RequestCounts:
+    """The counters of one hub, all of them counted on its event loop.
+
+    Labels come from closed sets, so that no client can make the page grow.
+    """
+
+    def __init__(self) -> None:
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._seconds = 0.0
+
+    def add(self, method: str, status: int, seconds: float) -> None:
+        """Count an answer."""
+        self._requests[method if method in _METHODS else "other", status] += 1
+        self._seconds += seconds
+
+    def text(self) -> str:
+        """Return everything as Prometheus text."""
+        rows = [
+            f'prowess_hub_requests_total{{method="{method}",status="{status}"}} {count}'
+            for (method, status), count in sorted(self._requests.items())
+        ]
+        return "\n".join(
+            (
+                "# TYPE prowess_hub_requests_total counter",
+                *rows,
+                "# TYPE prowess_hub_request_seconds_total counter",
+                f"prowess_hub_request_seconds_total {self._seconds:.6f}\n",
+            )
+        )
+
+
+class CountedApp:
+    """An app whose answers are counted."""
+
+    def __init__(self, app: ASGIApp, counts: RequestCounts) -> None:
+        self._app, self._counts = app, counts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, and count what was answered."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.monotonic(), _FAULT
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        finally:
+            self._counts.add(scope["method"], status, time.monotonic() - began)
+
+
 def build_hub_app(service: HubService, version: str) -> Starlette:
     """Return the app of a hub."""
     counts = RequestCounts()
@@ -51,7 +113,7 @@ def build_hub_app(service: HubService, version: str) -> Starlette:
         "/": lambda ask: _about(ask, version),
         **dict.fromkeys(("/health", "/health/ready"), _health),
         "/health/live": lambda _ask: {"ok": True},
-        _METRICS: lambda _ask: PlainTextResponse(counts.text(), media_type=PROMETHEUS),
+        _METRICS: lambda _ask: PlainTextResponse(counts.text(), media_type=_PROMETHEUS),
         f"{API}/search": _search,
         f"{API}/skills": _list,
         _SKILL: _skill,

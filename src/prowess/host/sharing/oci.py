@@ -167,6 +167,12 @@ class _Registry:
         rows = [one for one in _rows(index.get("manifests")) if _is_content(one)]
         if not rows:
             raise SourceError(self._subject(""), "has an index without manifests.")
+        platforms = [_dump(_mapping(one.get("platform"))) for one in rows]
+        if len(set(platforms)) < len(platforms):
+            problem = (
+                "has an index with several manifests for one platform: name one by its digest."
+            )
+            raise SourceError(self._subject(""), problem)
         digest, found = self.read_manifest(_digest(rows[0], self._subject("")))
         if "manifests" in found:
             raise SourceError(self._subject(digest), "is an index inside an index.")
