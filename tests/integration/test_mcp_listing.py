@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.integration.mcp_world import McpWorld, inside, said
 
+from prowess.mcp.catalogue import PAGE
 from prowess.runtime.ports import ScanPatience
 from prowess.skills.model import Skill
 from prowess.wiring.library import LARGE, open_runtime
@@ -120,8 +121,9 @@ def _look(world: McpWorld, patience: ScanPatience) -> tuple[Skill, ...]:
 @needs_proc
 @pytest.mark.parametrize("count", [70, LARGE + 200])
 @pytest.mark.parametrize("scanned", [False, True], ids=["new", "scanned"])
+@pytest.mark.parametrize("named", [False, True], ids=["here", "named"])
 def test_the_first_lists_cost_little_whatever_the_number_of_skills(
-    world: McpWorld, count: int, *, scanned: bool
+    world: McpWorld, count: int, *, scanned: bool, named: bool
 ) -> None:
     world.configure(skills={"limits": {"maxSkillsLoadedPerSource": 5_000}})
     for number in range(count):
@@ -131,8 +133,11 @@ def test_the_first_lists_cost_little_whatever_the_number_of_skills(
 
     # The second is answered before the SDK of the protocol is loaded.
     for _ in range(2):
-        with _started(world, world.work) as client:
+        with _started(world, None if named else world.work) as client:
             _greet(client)
+            if not scanned:
+                # Nothing whole is kept yet: the SDK has to be there, which no list can help.
+                client.ask("ping")
             tools_ms, tools = client.costs("tools/list")
             listed_ms, _ = client.costs("resources/list")
             names = client.names()
@@ -154,6 +159,28 @@ def test_a_list_without_what_waits_for_its_scan_is_told_of_once_it_was_scanned(
             client.heard.append(client.read().get("method", ""))
 
         assert client.names() == ["alpha"]
+
+
+@pytest.mark.parametrize("count", [70, LARGE])
+@pytest.mark.parametrize("named", [False, True], ids=["here", "named"])
+def test_a_list_without_what_waits_for_its_scan_is_not_told_to_the_next_client(
+    world: McpWorld, count: int, *, named: bool
+) -> None:
+    for number in range(count):
+        world.skill(f"many-{number:04}")
+    folder = None if named else world.work
+    with _started(world, folder) as client:
+        _greet(client)
+        early = client.ask("resources/list")
+        client.ask("prompts/list")
+    _scan_all(world)
+
+    with _started(world, folder) as client:
+        _greet(client)
+
+        assert len(early["resources"]) < PAGE
+        assert len(client.names()) == count + 1
+        assert len(client.ask("prompts/list")["prompts"]) == count + 2
 
 
 def test_what_an_earlier_list_has_no_more_is_told_as_soon_as_somebody_looked(

@@ -8,7 +8,8 @@ from there while the SDK loads. It is handed every line all the same, and its ow
 was answered is dropped: from then on nobody can tell the difference.
 
 Some wait for the lists of skills as well before they show any tool. Those are kept too, as they
-were when they were last looked at; where the server finds another one, the client is told so.
+were when they were last looked at; where the server finds another one, the client is told so. One
+without skills that still wait for their scan says so itself, and is not kept.
 """
 
 import json
@@ -27,6 +28,8 @@ _LISTS = frozenset(("prompts/list", "resources/list"))
 _KEPT = _LISTS.union(("initialize", "server/discover", "tools/list", _LISTEN))
 # How long an answer may be kept by the client: one of before for no time.
 _TTL = "ttlMs"
+# What a list says of itself in `_meta`: skills still wait for their scan, so more may come.
+INCOMPLETE = "prowess/incomplete"
 # What differs from client to client, or from call to call, and changes no answer.
 _NO_MATTER = ("clientInfo", "progressToken", "capabilities", "clientCapabilities")
 _VERSION = "protocolVersion"
@@ -175,7 +178,11 @@ class Greeting:
             result = {**result, _TTL: 0}
         # What was said may be of before: the next client is told what the server says now.
         if result is not None and result != asked.told:
-            asked.answers.save(asked.key, json.dumps(result, ensure_ascii=False).encode())
+            if _is_whole(result):
+                asked.answers.save(asked.key, json.dumps(result, ensure_ascii=False).encode())
+            else:
+                # The next one that the client asks for may be.
+                self._heard.discard(asked.method)
             if asked.told is not None:
                 self._say_changed(asked.method)
         return asked.told is not None
@@ -205,6 +212,10 @@ def _read_answer(said: Mapping[str, Any]) -> tuple[object, object]:
     if said.get("method") == _BEGAN:
         return said["params"]["_meta"].get(_STREAM), said["params"]["notifications"]
     return (None, None) if "method" in said else (said.get("id"), said.get("result"))
+
+
+def _is_whole(result: object) -> bool:
+    return not (isinstance(result, dict) and INCOMPLETE in (result.get("_meta") or {}))
 
 
 def _lines(number: int) -> Iterator[str]:

@@ -33,6 +33,7 @@ from mcp_types import (
     ListToolsResult,
     NotificationParams,
     PaginatedRequestParams,
+    Prompt,
     ReadResourceRequestParams,
     ReadResourceResult,
     Resource,
@@ -43,6 +44,7 @@ from mcp_types import (
 )
 
 from prowess.errors import ConfigError, ProwessError, StoreError, contain
+from prowess.mcp.greeting import INCOMPLETE
 from prowess.mcp.notifications import ClientView, Notices
 from prowess.mcp.protocol import (
     BYTES,
@@ -166,17 +168,19 @@ class Answers:
 
         return await self._explained(answer)
 
-    async def look_at_list(self, act: Callable[["McpService"], T]) -> T:
-        """Have the service give a list; what is left out of it is told of once it can be used.
+    async def look_at_list(self, act: Callable[["McpService"], T]) -> tuple[T, bool]:
+        """Have the service give a list, and whether something waits for its scan.
+
+        What is left out of it is told of once it can be used.
 
         Raises:
             MCPError: it cannot; the message says why.
         """
 
-        def listed(service: "McpService") -> T:
-            found = act(service)
-            self.notices.left_out |= bool(service.catalogue.waiting())
-            return found
+        def listed(service: "McpService") -> tuple[T, bool]:
+            found, waits = act(service), bool(service.catalogue.waiting())
+            self.notices.left_out |= waits
+            return found, waits
 
         return await self.look(listed)
 
@@ -188,8 +192,8 @@ class Answers:
         """
         return await self._explained(lambda: self._in_thread(act))
 
-    async def list_skills(self, cursor: str | None) -> "tuple[ListPage, bool]":
-        """Return a page of the list, and whether it is the list as it was when last looked at.
+    async def list_skills(self, cursor: str | None) -> "tuple[ListPage, bool, bool]":
+        """Return a page of the list, whether it is of before, and whether something waits.
 
         Many skills take longer to look at than a client that starts us waits for its first list.
         Whoever gets the kept one is told as soon as it turns out to be another.
@@ -202,8 +206,11 @@ class Answers:
             kept = await self.ask_nobody(service.kept)
             if kept is not None:
                 self._look_later(kept)
-                return await self.ask_nobody(lambda: service.catalogue.listed(cursor, kept)), True
-        return await self.look_at_list(lambda service: service.catalogue.listed(cursor)), False
+                page = await self.ask_nobody(lambda: service.catalogue.listed(cursor, kept))
+                # Where nobody ever looked, none is there yet.
+                return page, True, not kept
+        page, waits = await self.look_at_list(lambda service: service.catalogue.listed(cursor))
+        return page, False, waits
 
     def _look_later(self, told: "Sequence[AddressedSkill]") -> None:
         """Look at the skills after all, once whoever asked has got an answer."""
@@ -214,9 +221,8 @@ class Answers:
         await asyncio.sleep(_AFTER_ANSWER_S)
         # What is wrong is told to the next request.
         with suppress(MCPError):
-            if await self.look_at_list(lambda service: service.catalogue.rows()) != tuple(
-                sorted(told)
-            ):
+            rows, _ = await self.look_at_list(lambda service: service.catalogue.rows())
+            if rows != tuple(sorted(told)):
                 await self.notices.tell(ResourcesListChanged())
 
     async def _explained(self, act: Callable[[], Awaitable[T]]) -> T:
@@ -301,9 +307,7 @@ def build_server(
         on_list_resource_templates=_templates,
         on_read_resource=_served(answers, read_resource),
         on_subscriptions_listen=answers.listen,
-        on_list_prompts=_plain(
-            answers, lambda service: ListPromptsResult(prompts=service.prompts.list_prompts())
-        ),
+        on_list_prompts=_prompts(answers),
         on_get_prompt=_typed(answers, _get_prompt),
     )
     server.guidance = guidance
@@ -350,16 +354,28 @@ def _typed(
     return handler
 
 
-def _plain(
-    answers: Answers, act: Callable[["McpService"], T]
-) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[T]]:
-    """Return what handles a request for a list that is short enough for one page."""
+def _prompts(
+    answers: Answers,
+) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[ListPromptsResult]]:
+    """Return what lists the skills that a person may call."""
 
-    async def handler(_context: Context, params: PaginatedRequestParams | None) -> T:
+    def listed(service: "McpService") -> list[Prompt]:
+        service.settle()
+        return service.prompts.list_prompts()
+
+    async def handler(
+        _context: Context, params: PaginatedRequestParams | None
+    ) -> ListPromptsResult:
         _check_beginning(params)
-        return await answers.ask(act)
+        found, waits = await answers.look_at_list(listed)
+        return ListPromptsResult(prompts=found, _meta=_mark(waits=waits))
 
     return handler
+
+
+def _mark(*, waits: bool) -> dict[str, Any] | None:
+    """Return what a list says of itself beside its rows."""
+    return {INCOMPLETE: True} if waits else None
 
 
 def _tools(
@@ -429,7 +445,8 @@ def _resources(
     async def handler(
         _context: Context, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
-        page, is_kept = await answers.list_skills(None if params is None else params.cursor)
+        cursor = None if params is None else params.cursor
+        page, is_kept, waits = await answers.list_skills(cursor)
         found = [
             Resource(
                 uri=file_uri(row.address),
@@ -440,7 +457,10 @@ def _resources(
             for row in page.rows
         ]
         return ListResourcesResult(
-            resources=found, next_cursor=page.cursor, ttl_ms=0 if is_kept else TTL_MS
+            resources=found,
+            next_cursor=page.cursor,
+            ttl_ms=0 if is_kept or waits else TTL_MS,
+            _meta=_mark(waits=waits),
         )
 
     return handler

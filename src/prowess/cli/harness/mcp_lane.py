@@ -61,9 +61,11 @@ def open_greeting(words: Sequence[str] = (), *, anywhere: bool = False) -> Greet
     """
     current, home = current_folder(), find_home(os.environ)
     state = state_folder(os.environ, current)
-    folder = find_workspace("", (), current, home)
+    given = _read_workspace(words)
+    folder = given and os.path.normpath(os.path.join(current, given))
+    folder = folder or find_workspace("", (), current, home)
     # Outside of a project we say so, and where.
-    where = "" if anywhere or is_project(folder, home) else current
+    where = "" if anywhere or given or is_project(folder, home) else current
     config = (tuple(words), _digest(os.path.join(state, CONFIG)))
     made_by = _stamp()
 
@@ -72,11 +74,18 @@ def open_greeting(words: Sequence[str] = (), *, anywhere: bool = False) -> Greet
         return Memory(KeptFiles(place, made_by=made_by, most=_MOST_KEPT), under)
 
     first = remember("greetings", (*config, where))
-    # What policies decide is theirs to say, each time anew; and another workspace may have some.
-    if words or PolicyPlaces(os.environ, state, folder).files():
+    # What policies decide is theirs to say, each time anew; and an agent's workspace may have some.
+    if (words and not given) or PolicyPlaces(os.environ, state, folder).files():
         return Greeting(first)
     accepted = _digest(os.path.join(state, ACCEPTANCES))
     return Greeting(first, remember("first-lists", (*config, accepted, folder)))
+
+
+def _read_workspace(words: Sequence[str]) -> str:
+    """Return the folder that the arguments name, where they say nothing else."""
+    option, _, given = "=".join(words).partition("=")
+    is_alone = option in {"-w", "--workspace"} and len(words) in {1, 2}
+    return given if is_alone and not given.startswith("~") else ""
 
 
 def _digest(path: str) -> str:
