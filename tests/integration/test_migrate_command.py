@@ -126,6 +126,38 @@ def test_undo_takes_back_what_nobody_has_changed(world: World, claw: Path) -> No
     assert again.code == 1
 
 
+@pytest.mark.parametrize(
+    "text", [None, "{}", "\ufeff{\r\n  // ours\r\n  skills: {entries: {}},\r\n}"]
+)
+def test_undo_restores_every_byte_of_the_config(world: World, claw: Path, text: str | None) -> None:
+    path = world.state / "prowess.json"
+    path.unlink(missing_ok=True)
+    if text is not None:
+        path.write_bytes(text.encode())
+    _migrate(world, claw, "--yes")
+    taken = path.read_bytes()
+
+    world.ask("migrate", "openclaw", "--undo", "--yes")
+
+    assert KEY.encode() in taken
+    assert (path.read_bytes().decode() if path.exists() else None) == text
+
+
+def test_undo_leaves_no_empty_object_in_a_config_that_was_changed_since(
+    world: World, claw: Path
+) -> None:
+    path = world.state / "prowess.json"
+    before: dict[str, Any] = {"agents": {}, "skills": {"limits": {}}}
+    _write(path, json.dumps(before))
+    _migrate(world, claw, "--yes")
+    _set(world, "skills.entries.late.enabled", "false")
+
+    world.ask("migrate", "openclaw", "--undo", "--yes")
+
+    skills = {**before["skills"], "entries": {"late": {"enabled": False}}}
+    assert _config(world) == {**before, "skills": skills}
+
+
 def test_a_folder_that_is_not_there_is_named(world: World, tmp_path: Path) -> None:
     found = world.run("migrate", "openclaw", "--from", str(tmp_path / "gone"), "--dry-run")
 

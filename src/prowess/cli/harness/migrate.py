@@ -21,7 +21,7 @@ from prowess.cli.options import json_option
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.errors import ConfigKeyError, PathError, ProposalError, ProwessError
 from prowess.host.config.file import parse
-from prowess.host.config.writer import check_value, write
+from prowess.host.config.writer import ConfigStore, check_value, write
 from prowess.host.files.containment import Root
 from prowess.host.files.state_files import read_mapping, write_private
 from prowess.host.writers.repairs import copy_skill
@@ -221,12 +221,15 @@ def _read_draft(base: Path, record: Mapping[str, Any]) -> str:
 def _take(runtime: Runtime, found: _Takeover) -> None:
     """Take everything over; what was done is noted as it is done, for `--undo`."""
     journal = Path(runtime.folders.state, _JOURNAL)
-    done: dict[str, Any] = {"settings": [], "skills": [], "proposals": []}
+    # The config as it was, and what became of it: nobody changed it since where that is there.
+    config = [_read_config(runtime)] * 2
+    done: dict[str, Any] = {"settings": [], "skills": [], "proposals": [], "config": config}
     try:
         for parts, value in found.settings:
             before = _dig(runtime.config.values(), parts)
             write(runtime.config, parts, value)
             done["settings"].append([list(parts), before, value])
+            config[1] = _read_config(runtime)
         for page, root in found.skills:
             copied = copy_skill(page.parent.name, page, root, Path(runtime.folders.managed))
             done["skills"].append([str(copied.target), _digest(copied.target)])
@@ -234,6 +237,12 @@ def _take(runtime: Runtime, found: _Takeover) -> None:
     finally:
         write_private(str(journal), json.dumps(done))
     print_error("taken over; `prowess migrate openclaw --undo` takes it back.")
+
+
+def _read_config(runtime: Runtime) -> str | None:
+    """Return the text of our config with its mark, if any; None where there is no file."""
+    content = ConfigStore(runtime.config).read()
+    return None if content is None else content.decode()
 
 
 def _propose(runtime: Runtime, found: _Takeover) -> list[str]:
@@ -271,6 +280,8 @@ class _TakenBack:
     """What the last migration brought and nobody has changed since."""
 
     settings: list[tuple[list[str], Any]]
+    # The text of the config before it, None for no file, and after it.
+    config: tuple[str | None, str | None]
     skills: list[str]
     # By id, with the revision that is rejected.
     proposals: dict[str, str]
@@ -309,6 +320,7 @@ def _find_brought(runtime: Runtime, done: Mapping[str, Any]) -> _TakenBack:
     waiting = {one.id: one.revision for one in runtime.workshop.list("pending")}
     return _TakenBack(
         settings=settings,
+        config=tuple(done["config"]),
         skills=skills,
         proposals={one: waiting[one] for one in done["proposals"] if one in waiting},
         kept=len(done["settings"]) + len(done["skills"]) - len(settings) - len(skills),
@@ -316,13 +328,32 @@ def _find_brought(runtime: Runtime, done: Mapping[str, Any]) -> _TakenBack:
 
 
 def _take_back(runtime: Runtime, found: _TakenBack) -> None:
-    for parts, before in found.settings:
-        write(runtime.config, parts, before)
+    _restore_config(runtime, found)
     removal = SkillRemoval(runtime.folders.state)
     for folder in found.skills:
         removal.put(folder, runtime.folders.managed, Tier.MANAGED.source_id, time.time())
     for one, revision in found.proposals.items():
         runtime.workshop.reject(one, revision=revision, reason="the migration was undone")
+
+
+def _restore_config(runtime: Runtime, found: _TakenBack) -> None:
+    """Put the config back byte by byte; where others changed it since, setting by setting."""
+    text, after = found.config
+    path = runtime.config.path
+    if _read_config(runtime) == after:
+        if text is not None:
+            write_private(path, text)
+        elif after is not None:
+            Path(path).unlink()
+        return
+    had = parse(path, (text or "").removeprefix("\ufeff"))
+    for parts, before in found.settings:
+        write(runtime.config, parts, before)
+        # Objects that were made for it go as well once nothing is in them.
+        for end in range(len(parts) - 1, 0, -1):
+            made = parts[:end]
+            if _dig(had, made) is None and _dig(runtime.config.values(), made) == {}:
+                write(runtime.config, made, None)
 
 
 def _show_takeover(found: _Takeover, *, dry_run: bool) -> dict[str, Any]:
