@@ -100,6 +100,20 @@ def test_each_harness_is_connected_once_and_removed_without_a_trace(
     assert _files(world) == {}
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("cloude-code", "claude-code"), ("Claude", "claude-code"), ("codx", "codex"),
+     ("open-claw", "openclaw"), ("vs-code", "vscode"), ("gemini-cli", "gemini")],
+)  # fmt: skip
+def test_a_mistyped_harness_is_answered_with_the_near_one(
+    typed: str, meant: str, world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["connect", typed, "--yes"]) != 0
+
+    assert f"did you mean {meant}" in capsys.readouterr().err
+    assert not (world / "home" / ".claude").exists()
+
+
 def test_a_harness_with_one_configuration_is_not_connected_for_a_project(
     world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

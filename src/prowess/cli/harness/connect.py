@@ -9,6 +9,7 @@ import click
 
 from prowess.cli.options import Common, common, json_option, workspace_option
 from prowess.cli.render import ProgressBar, asks, print_json, print_text
+from prowess.cli.terminal import NearChoice
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import ConnectScope
 from prowess.runtime.harness.connect import Connecting, ConnectPlan, ConnectRequest, WrittenSettings
@@ -20,7 +21,7 @@ _COLOURS = {"+": "green", "-": "red", "@": "dim"}
 
 
 @click.command("connect", epilog="Example: prowess connect claude-code --project --dry-run")
-@click.argument("harness", metavar="HARNESS", type=click.Choice([one.value for one in Harness]))
+@click.argument("harness", metavar="HARNESS", type=NearChoice([one.value for one in Harness]))
 @click.option("--project", is_flag=True, help="For everybody in this project.")
 @click.option("--user", is_flag=True, help="For you, in every project.")
 @click.option("--remove", is_flag=True, help="Take out what connecting put in, and nothing else.")

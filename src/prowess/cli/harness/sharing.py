@@ -12,6 +12,7 @@ import click
 from prowess import __version__
 from prowess.cli.options import Common, common, complete_skill
 from prowess.cli.render import Cell, Column, print_error, print_json, print_table, print_text
+from prowess.cli.terminal import NearChoice
 from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
 from prowess.runtime.harness.export import ExportReport, ExportRequest, Placed
 from prowess.sharing.lock import Lock
@@ -44,7 +45,7 @@ _DONE = {
 @click.option(
     "--for",
     "target",
-    type=click.Choice(_TARGETS),
+    type=NearChoice(_TARGETS),
     default=wire_sharing.EVERYBODY,
     show_default=True,
     help="Whose reader it is for; `standard` reports on all of them.",
@@ -199,7 +200,7 @@ _MOST_STEPS = 10
 @click.command("budget")
 @click.option(
     "--harness",
-    type=click.Choice(_NAMES),
+    type=NearChoice(_NAMES),
     metavar="NAME",
     help=f"One of {', '.join(reader.value for reader in Reader)}; by default all of them.",
 )

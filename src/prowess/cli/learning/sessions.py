@@ -20,6 +20,7 @@ import click
 
 from prowess.cli.options import Common, common
 from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_table, print_text
+from prowess.cli.terminal import NearChoice
 from prowess.errors import PathError
 from prowess.hooks.harness import Harness
 from prowess.host.files.state_files import write_private
@@ -75,7 +76,7 @@ def _since(value: str) -> int:
 )
 @click.option(
     "--harness",
-    type=click.Choice([one.value for one in READABLE]),
+    type=NearChoice([one.value for one in READABLE]),
     help="Whose sessions; by default all that can be read.",
 )
 @click.option(
