@@ -123,6 +123,23 @@ def test_a_harness_with_one_configuration_is_not_connected_for_a_project(
     assert _files(world) == {}
 
 
+# As OpenClaw's own pages show it.
+JSON5 = """// mine
+{
+  agents: {
+    defaults: { workspace: '~/it\\'s // mine', timeout: +0x10 }, // keep, { this }
+  },
+  gateway: { "port": 18789, bind: "loopback", },
+  mcp: {
+    servers: {
+      $docs: { command: "uvx", args: ['docs',], },
+    },
+  },
+  /* and } this */
+}
+"""
+
+
 @pytest.mark.parametrize(
     ("harness", "name", "text"),
     [
@@ -130,6 +147,9 @@ def test_a_harness_with_one_configuration_is_not_connected_for_a_project(
         ("opencode", ".config/opencode/opencode.json", '{"mcp": {}, "model": "a/b"}'),
         ("openclaw", ".openclaw/openclaw.json", '{\n\t"plugins": { "entries": {} } // keep\n}'),
         ("openclaw", ".openclaw/openclaw.json", '{"mcp": {"servers": {"x": {"command": "y"}}}}'),
+        ("openclaw", ".openclaw/openclaw.json", JSON5),
+        ("openclaw", ".openclaw/openclaw.json", JSON5.replace("\n", "\r\n").replace("  ", "\t")),
+        ("openclaw", ".openclaw/openclaw.json", "{mcp:{servers:{a:{command:'b'}}},plugins:{}}"),
         ("copilot", ".copilot/mcp-config.json", '{"mcpServers": {}}\r\n'),
     ],
 )

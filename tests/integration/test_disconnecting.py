@@ -186,12 +186,12 @@ def test_no_folder_of_ours_stays_behind(world: Path, harness: str, scope: str) -
 def test_what_is_not_edited_stays_and_nothing_is_offered_that_would_fail_too(
     world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = _put(world, ".openclaw/openclaw.json", "{ agents: {} }")
+    path = _put(world, ".openclaw/openclaw.json", "{ agents: {{}} }")
 
     assert _connect("openclaw") == 1
 
     assert "--no-mcp" not in capsys.readouterr().err
-    assert path.read_text() == "{ agents: {} }"
+    assert path.read_text() == "{ agents: {{}} }"
 
 
 def test_no_folder_of_two_harnesses_stays_behind(world: Path) -> None:

@@ -205,7 +205,9 @@ class ConnectScope(StrEnum):
 class Format(StrEnum):
     """How a settings file is written."""
 
+    # With comments and trailing commas.
     JSON = "json"
+    JSON5 = "json5"
     TOML = "toml"
     # A plugin: the document is one text.
     TEXT = "text"

@@ -345,6 +345,7 @@ def _openclaw(
         ),
         SettingsTarget(
             path=f"{places.openclaw}/openclaw.json",
+            format=Format.JSON5,
             servers=("mcp", "servers"),
             server=_server(program),
             plugins=("plugins", "entries"),

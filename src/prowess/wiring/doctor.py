@@ -101,6 +101,7 @@ def _vscode(home: str, environ: Mapping[str, str]) -> str:
 US = "prowess"
 _MESSAGE = "Please summarise the release notes in a table."
 _MOST_NAMED = 5
+_FORMATS = {"config.toml": Format.TOML, "openclaw.json": Format.JSON5}
 _OF_POLICIES = frozenset(("policy-unreadable", "skill-required"))
 # What somebody is without who begins anew.
 _LOST = {
@@ -195,7 +196,7 @@ class _World:
 
     # A settings file can hold anything.
     def document(self, path: str) -> Mapping[str, Any]:
-        kind = Format.TOML if path.endswith(".toml") else Format.JSON
+        kind = _FORMATS.get(os.path.basename(path), Format.JSON)
         try:
             return self._files.document(path, kind, self._files.read(path))
         except PathError:

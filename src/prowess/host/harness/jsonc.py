@@ -1,10 +1,9 @@
 """Edits of JSON texts that people write: comments, order, indentation and line ends stay.
 
 Comments and trailing commas are blanked out by as many spaces: what is left is plain JSON in which
-each value stands where it stands in the text. Nothing else of JSON5 is let through, since the
-harnesses would not read it either. Only the place that changes is written anew, in the style around
-it; what comes out is read again and compared with the document that was asked for: anything else is
-an error, and no text.
+each value stands where it stands in the text. More of JSON5 is let through only for a harness that
+reads it. Only the place that changes is written anew, in the style around it; what comes out is
+read again and compared with the document that was asked for: anything else is an error, no text.
 """
 
 import json
@@ -16,13 +15,16 @@ from typing import Any, NamedTuple
 from prowess.hooks.edits import Edit, Insert, Path, Remove, apply_edits
 
 MARK = "\ufeff"
-_SPACE = " \t\r\n"
-_STRING = r'"(?:[^"\\]|\\.)*+"?'
+# What begins with the other quote is a string of JSON5, and no JSON.
+_STRING = r""""(?:[^"\\]|\\.)*+"?|'(?:[^'\\]|\\.)*+'?"""
 _COMMENTS = re.compile(
     rf"{_STRING}|(?P<comment>//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)", re.DOTALL
 )
 # A comma right after an opening bracket or another comma is an error, and stays one.
 _COMMAS = re.compile(rf"{_STRING}|[\[{{,:]\s*+,|(?P<comma>,)(?=\s*+[}}\]])", re.DOTALL)
+# Of JSON5 without comments: a string, a bracket, or a word such as a key, a number or `true`.
+_TOKEN = re.compile(rf"{_STRING}|[\[\]{{}}]|[^\s\[\]{{}},:\"']++", re.DOTALL)
+_LINE = re.compile(r"<string>:(\d+)")
 _NOT_BLANK = re.compile(r"[^\r\n]")
 
 
@@ -81,7 +83,7 @@ class JsoncText:
         except DocumentError:
             self.bare = _COMMENTS.sub(self._blank, self.bare)
             self.plain = _COMMAS.sub(_without_comma, self.bare)
-            self.document = self._read()
+            self.document = self._read_bare()
 
     def _blank(self, match: re.Match[str]) -> str:
         found = match["comment"]
@@ -93,6 +95,9 @@ class JsoncText:
         self.comments.append(Comment(match.start(), match.end(), found.startswith("//")))
         return _NOT_BLANK.sub(" ", found)
 
+    def _read_bare(self) -> dict[str, Any]:
+        return self._read()
+
     # Whatever the file holds.
     def _read(self) -> dict[str, Any]:
         try:
@@ -103,9 +108,7 @@ class JsoncText:
             raise DocumentError("it is nested too deeply") from error
         except ValueError as error:
             raise DocumentError(str(error)) from error
-        if not isinstance(found, dict):
-            raise DocumentError("it must hold one object, such as {}")
-        return found
+        return _check_object(found)
 
     def comment_texts(self) -> list[str]:
         """Return every comment, as it is written."""
@@ -137,29 +140,77 @@ class JsoncText:
     def comma_after(self, child: Child) -> int | None:
         """Return where the comma after a child is, if there is one."""
         place = child.end
-        while self.bare[place] in _SPACE:
+        while self.bare[place].isspace():
             place += 1
         return place if self.bare[place] == "," else None
 
     def _children(self, start: int) -> Iterator[Child]:
-        decoder = json.JSONDecoder()
         keyed = self.plain[start] == "{"
         place = self._skip(start + 1)
         while self.plain[place] not in "}]":
             begin, key = place, None
             if keyed:
-                key, place = decoder.raw_decode(self.plain, place)
+                key, place = self._read_key(place)
                 place = self._skip(self._skip(place) + 1)
-            _value, end = decoder.raw_decode(self.plain, place)
+            end = self._find_end(place)
             yield Child(key, begin, place, end)
             place = self._skip(end)
             if self.plain[place] == ",":
                 place = self._skip(place + 1)
 
+    def _read_key(self, place: int) -> tuple[str, int]:
+        key, end = _DECODER.raw_decode(self.plain, place)
+        return str(key), end
+
+    def _find_end(self, place: int) -> int:
+        """Return where the value that begins at `place` ends."""
+        return _DECODER.raw_decode(self.plain, place)[1]
+
     def _skip(self, place: int) -> int:
-        while self.plain[place] in _SPACE:
+        while self.plain[place].isspace():
             place += 1
         return place
+
+
+class Json5Text(JsoncText):
+    """The same for JSON5: keys without quotes, strings in either quotes, and its other numbers."""
+
+    def _read_bare(self) -> dict[str, Any]:
+        try:
+            return self._read()
+        except DocumentError:
+            return _check_object(_load_json5(self.plain))
+
+    def _read_key(self, place: int) -> tuple[str, int]:
+        end = self._find_end(place)
+        (key,) = _load_json5(f"{{{self.plain[place:end]}: 0}}")
+        return key, end
+
+    def _find_end(self, place: int) -> int:
+        depth = 0
+        for token in _TOKEN.finditer(self.plain, place):
+            depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token[0], 0)
+            if depth == 0:
+                return token.end()
+        raise DocumentError("its brackets do not match")
+
+
+# Whatever the text holds.
+def _load_json5(text: str) -> Any:  # noqa: ANN401
+    # Late: it is slow to load, and few files need it.
+    import json5
+
+    try:
+        return json5.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = _LINE.match(str(error))
+        raise DocumentError("it is not JSON5", int(line[1]) if line else 0) from error
+
+
+def _check_object(found: object) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise DocumentError("it must hold one object, such as {}")
+    return found
 
 
 def _without_comma(match: re.Match[str]) -> str:
@@ -170,6 +221,7 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
+_DECODER = json.JSONDecoder()
 _UNIT = "  "
 _SPACES = " \t\r\n"
 _LINE_END = re.compile(r"[ \t]*(?:\r|\n|\Z)")
@@ -177,16 +229,16 @@ _LINE_END = re.compile(r"[ \t]*(?:\r|\n|\Z)")
 _Cut = tuple[int, int, str]
 
 
-def edit_jsonc(text: str, edits: Sequence[Edit]) -> str:
+def edit_jsonc(text: str, edits: Sequence[Edit], reader: type[JsoncText] = JsoncText) -> str:
     """Return the text with every edit done, one after the other; an empty text is a new file.
 
     Raises:
         DocumentError: the text is not JSON, or would not say afterwards what was asked for.
     """
-    found = JsoncText(_begun(text))
+    found = reader(_begun(text))
     wanted = apply_edits(found.document, edits)
     for edit in edits:
-        found = JsoncText(_splice(found.text, _cuts(found, edit)))
+        found = reader(_splice(found.text, _cuts(found, edit)))
     if found.document != wanted:
         raise DocumentError("the change cannot be made without touching more of it")
     return found.text

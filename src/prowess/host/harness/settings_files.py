@@ -21,6 +21,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from prowess.errors import PathError
@@ -28,8 +29,14 @@ from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, apply_
 from prowess.hooks.registrations import MODULE, NAME, TEXT, Format, Program
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.files.state_files import locked, write_private, writing_beside
-from prowess.host.harness import jsonc as jsonc_edit
-from prowess.host.harness.jsonc import MARK, DocumentError, JsoncText, find_newline
+from prowess.host.harness.jsonc import (
+    MARK,
+    DocumentError,
+    Json5Text,
+    JsoncText,
+    edit_jsonc,
+    find_newline,
+)
 from prowess.host.processes.facts import find_program
 from prowess.runtime.harness.connect import ConnectRecord
 
@@ -367,7 +374,7 @@ class HarnessSettings:
         try:
             if kind is Format.TOML:
                 return read_toml(text)
-            return JsoncText(text).document if text.strip().strip(MARK) else {}
+            return _READERS[kind](text).document if text.strip().strip(MARK) else {}
         except DocumentError as error:
             raise _unusable(path, kind, error, "read") from error
 
@@ -378,7 +385,7 @@ class HarnessSettings:
             return []
         if kind is Format.TOML:
             return [line.strip() for line in text.splitlines() if line.lstrip().startswith("#")]
-        return JsoncText(text).comment_texts() if text.strip().strip(MARK) else []
+        return _READERS[kind](text).comment_texts() if text.strip().strip(MARK) else []
 
     def edited(
         self, path: str, kind: Format, content: bytes | None, edits: Sequence[Edit]
@@ -480,7 +487,13 @@ def _edit_text(text: str, edits: Sequence[Edit]) -> str:
     return str(apply_edits({TEXT: text}, edits).get(TEXT, ""))
 
 
-_EDITORS = {Format.JSON: jsonc_edit.edit_jsonc, Format.TOML: edit_toml, Format.TEXT: _edit_text}
+_READERS = {Format.JSON: JsoncText, Format.JSON5: Json5Text}
+_EDITORS: Mapping[Format, Callable[[str, Sequence[Edit]], str]] = {
+    Format.JSON: edit_jsonc,
+    Format.JSON5: partial(edit_jsonc, reader=Json5Text),
+    Format.TOML: edit_toml,
+    Format.TEXT: _edit_text,
+}
 
 
 def _links(path: str) -> list[str]:
@@ -513,8 +526,7 @@ def _decode(path: str, content: bytes | None) -> str:
 
 def _unusable(path: str, kind: Format, error: DocumentError, what: str) -> PathError:
     where = f", line {error.line}" if error.line else ""
-    language = "TOML" if kind is Format.TOML else "JSON"
-    return PathError(path, f"cannot be {what} as {language}{where}: {error.problem}.")
+    return PathError(path, f"cannot be {what} as {kind.upper()}{where}: {error.problem}.")
 
 
 def _reason(error: OSError) -> str:
