@@ -32,7 +32,14 @@ from prowess.hooks.registrations import (
     plan_registration,
     plan_removal,
 )
-from prowess.hooks.targets import ALSO_READ_BY, HarnessHomes, default_scope, hint, targets
+from prowess.hooks.targets import (
+    ALSO_READ_BY,
+    RUNS_ONCE,
+    HarnessHomes,
+    default_scope,
+    hint,
+    targets,
+)
 
 
 class SettingsFiles(Protocol):
@@ -428,6 +435,8 @@ class Connecting:
 
     def _in_both(self, harness: Harness, scope: ConnectScope) -> Iterator[str]:
         """Yield that the harness is connected for the other scope already."""
+        if harness in RUNS_ONCE:
+            return
         other = ConnectScope.USER if scope is ConnectScope.PROJECT else ConnectScope.PROJECT
         if self._has_hooks(harness, other) and self._hooks_here(harness, scope):
             place = "every project" if other is ConnectScope.USER else "this project"
