@@ -35,7 +35,7 @@ _GROUPS = ("skills", "skill")
 class NearChoice(click.Choice[str]):
     """A choice of names that says which one is near to a word that is none of them."""
 
-    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:  # noqa: ANN401
+    def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
         """Return the sentence for a word that is no choice."""
         near = find_near(str(value).casefold(), [str(one) for one in self.choices])
         meant = f"; did you mean {' or '.join(near)}?" if near else ""
