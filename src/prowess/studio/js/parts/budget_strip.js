@@ -1,15 +1,14 @@
 // A strip per harness: the room that its list of skills has, and where that cuts. What is shown whole
 // comes first, then what is shortened, then names alone, then what has no room at all.
 
-import { follow, gateway, want } from "../app.js";
+import { want } from "../app.js";
 import { h } from "../dom.js";
-import { place, viewLink } from "../place.js";
-import { Resource } from "../resource.js";
+import { viewLink } from "../place.js";
 import { count } from "../words.js";
 import { Failed, Skeleton } from "./basics.js";
+import { FATES as LOST, costs, roomOf } from "./prompt_costs.js";
 
-const costs = new Resource(({ agent }) => gateway.request("skills.costs", { agentId: agent }, { timeout: 60_000 }));
-const FATES = [["shown", "in full"], ["cut", "shortened"], ["name-only", "by name only"], ["dropped", "left out"]];
+const FATES = [["shown", "in full"], ...LOST];
 
 const lost = ({ counts }) => (counts.cut ?? 0) + (counts["name-only"] ?? 0) + (counts.dropped ?? 0);
 
@@ -22,8 +21,8 @@ function partsOf(one) {
 }
 
 function Strip({ one }) {
-  const said = FATES.filter(([id]) => one.counts[id]).map(([id, words]) => `${one.counts[id].toLocaleString("en")} ${words}`).join(", ") || "no skills";
-  const room = one.limit ? `${Math.round((100 * one.used) / one.limit)} % of ${one.limit.toLocaleString("en")} ${one.unit}` : `${count(one.tokens, "token")}, no limit`;
+  const said = FATES.filter(([id]) => one.counts[id]).map(([id, words]) => `${one.counts[id].toLocaleString("en")} ${words}`).join(", ") || "no skill of yours";
+  const room = one.limit ? roomOf(one) : `${count(one.tokens, "token")}, ${roomOf(one)}`;
   let left = 0;
   return h("li", { key: one.harness }, h("a", { class: "strip", href: viewLink("activity", { part: "costs" }) },
     h("span", { class: "strip-name" }, one.title),
@@ -44,6 +43,3 @@ export function BudgetStrips({ agent }) {
   const rows = costs.value.agents.flatMap(({ harnesses }) => harnesses).sort((one, other) => lost(other) - lost(one) || other.tokens - one.tokens);
   return h("ul", { class: "strips" }, rows.map((one) => h(Strip, { one })));
 }
-
-// Other skills take other room; it is worked out anew by whoever looks at it.
-follow("skills.changed", ({ agentId: agent }) => agent === costs.asked?.agent && (place.view === "home" ? costs.reload() : costs.clear()));

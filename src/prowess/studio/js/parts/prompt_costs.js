@@ -1,7 +1,7 @@
 // What the list of skills costs: tokens that are spent in every conversation before anybody says a
 // word, by agent and harness. A harness reads its own folders, so the lists differ in more than size.
 
-import { agentName, comesLater, gateway } from "../app.js";
+import { agentName, comesLater, follow, gateway, want } from "../app.js";
 import { h } from "../dom.js";
 import { go, place } from "../place.js";
 import { Resource } from "../resource.js";
@@ -9,27 +9,15 @@ import { count } from "../words.js";
 import { Chip, Command, Loaded } from "./basics.js";
 import { ShareBar } from "../charts/plots.js";
 
-const has = (method) => gateway.hello?.features?.methods?.includes(method) ?? false;
-// About so many characters are one token of English.
-const CHARS_A_TOKEN = 4;
-const SLOW_MS = 60_000;
-
 // Without an agent, of all of them.
-const costs = new Resource(async ({ agent: only }) => {
-  if (has("skills.costs")) return (await gateway.request("skills.costs", only ? { agentId: only } : {}, { timeout: SLOW_MS })).agents;
-  // An older gateway tells only its own list.
-  const agents = only ? [only] : (await gateway.request("agents.list")).agents.map(({ id }) => id);
-  return Promise.all(agents.map(async (agent) => {
-    const { chars, included, dropped } = await gateway.request("skills.prompt", { agentId: agent });
-    return { agentId: agent, harnesses: [{ harness: "prowess", title: "Prowess", tokens: Math.ceil(chars / CHARS_A_TOKEN), used: chars, limit: null, unit: "characters", counts: { shown: included.length, cut: 0, "name-only": 0, dropped: dropped.length } }] };
-  }));
-});
+export const costs = new Resource(({ agent }) => gateway.request("skills.costs", agent ? { agentId: agent } : {}, { timeout: 60_000 }));
+// What becomes of a description that has too little room.
+export const FATES = [["cut", "shortened"], ["name-only", "by name only"], ["dropped", "left out"]];
 
-export const fetchCosts = (agent) => costs.load({ agent });
-export const reloadCosts = () => costs.reload();
-export const forgetCosts = () => costs.clear();
-
-const FATES = [["cut", "cut"], ["name-only", "by name only"], ["dropped", "left out"]];
+// Other skills take other room; it is worked out anew by whoever looks at it.
+const renew = () => (["home", "activity"].includes(place.view) ? costs.reload() : costs.clear());
+follow("connected", renew);
+follow("skills.changed", ({ agentId: changed }) => [changed, ""].includes(costs.asked?.agent) && renew());
 
 function Fates({ counts }) {
   const lost = FATES.filter(([id]) => counts[id] > 0).map(([id, words]) => `${counts[id]} ${words}`);
@@ -37,19 +25,20 @@ function Fates({ counts }) {
   return h(Chip, { tone: "needs" }, [counts.shown ? `${counts.shown} in full` : "", ...lost].filter(Boolean).join(", "));
 }
 
-function share(used, limit) {
+export function roomOf({ used, limit, unit }) {
+  if (!limit) return "no limit known";
   const hundredths = Math.round((100 * used) / limit);
-  return used > 0 && hundredths < 1 ? "under 1 %" : `${hundredths} %`;
+  return `${used > 0 && hundredths < 1 ? "under 1" : hundredths} % of ${limit.toLocaleString("en")} ${unit}`;
 }
 
 function Row({ agent, one, most, isFirst, span }) {
-  const { title, tokens, used, limit, unit, counts } = one;
+  const { title, tokens, limit, counts } = one;
   return h("tr", { key: `${agent} ${one.harness}` },
     isFirst && h("th", { scope: "rowgroup", rowspan: span, class: "cost-agent" }, agentName(agent)),
     h("th", { scope: "row" }, title),
     h("td", { class: "number" }, tokens.toLocaleString("en")),
     h("td", { class: "cost-bar" }, h(ShareBar, { share: most ? tokens / most : 0 })),
-    h("td", { class: "number" }, limit ? `${share(used, limit)} of ${limit.toLocaleString("en")} ${unit}` : h("span", { class: "muted" }, "no limit known")),
+    h("td", { class: "number" }, h("span", { class: limit ? "" : "muted" }, roomOf(one))),
     h("td", null, h(Fates, { counts })));
 }
 
@@ -71,9 +60,10 @@ function reveal(node) {
   if (!document.querySelector(".skeleton")) go({ part: null }, { replace: true, quiet: true });
 }
 
-export function Costs({ whose }) {
-  const harnesses = (costs.value ?? []).reduce((most, one) => Math.max(most, one.harnesses.length), 0);
+export function Costs({ whose, agent }) {
+  want(costs, { agent });
+  const harnesses = (costs.value?.agents ?? []).reduce((most, one) => Math.max(most, one.harnesses.length), 0);
   return h("section", { class: "activity-part", "aria-labelledby": "costs-title", oncreate: reveal, onupdate: reveal },
     h("header", { class: "part-head" }, h("h2", { id: "costs-title" }, "What the prompt block costs"), h("p", { class: "meta" }, `about so many tokens in every conversation of ${whose}${harnesses > 1 ? `, in ${count(harnesses, "harness", "harnesses")}` : ""}`)),
-    h(Loaded, { of: costs, doing: "The costs could not be computed.", rows: 4, later: comesLater("costs"), describe: (agents) => h(Found, { agents }) }));
+    h(Loaded, { of: costs, doing: "The costs could not be computed.", rows: 4, later: comesLater("costs"), describe: ({ agents }) => h(Found, { agents }) }));
 }

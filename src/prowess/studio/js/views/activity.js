@@ -7,7 +7,7 @@ import { Button, Empty, Loaded, PageHead } from "../parts/basics.js";
 import { fetchLearning, forgetLearning, Learning, reloadLearning } from "../charts/learning_plot.js";
 import { fetchMissed, Missed } from "../parts/missed.js";
 import { DayTable, lastDays, ShareBar, SmallPlot } from "../charts/plots.js";
-import { Costs, fetchCosts, forgetCosts, reloadCosts } from "../parts/prompt_costs.js";
+import { Costs } from "../parts/prompt_costs.js";
 import { go, place, viewLink } from "../place.js";
 import { Resource } from "../resource.js";
 import { ago, count } from "../words.js";
@@ -44,14 +44,11 @@ function arrive() {
   if (gateway.state !== "live") {
     // What another agent did must not stand under this one's name.
     if (isOther || wanted.days !== shown.days) activities.clear();
-    if (isOther) [forgetLearning, forgetCosts].forEach((forget) => forget());
+    if (isOther) forgetLearning();
     return;
   }
   if (canCount() && (isOther || wanted.days !== shown.days)) activities.load({ agent, days: wanted.days });
-  if (isOther) {
-    fetchLearning(agent);
-    fetchCosts(agent);
-  }
+  if (isOther) fetchLearning(agent);
   fetchMissed(wanted.days);
   shown = wanted;
 }
@@ -128,7 +125,7 @@ function describe() {
       : h(Loaded, { of: activities, doing: "The activity could not be read.", rows: 6, later: comesLater("days"), describe: (value) => h(Counted, { value }) }),
     h(Missed, { tryMessage }),
     h(Learning, { whose: whose(), days: activities.value?.days.map(({ day }) => day) ?? lastDays(days()) }),
-    h(Costs, { whose: whose() }));
+    h(Costs, { whose: whose(), agent: isAll() ? "" : agentId() }));
 }
 
 follow("connected", () => {
@@ -146,10 +143,6 @@ follow("skills.routed", () => {
   }, LIVE_MS);
 });
 follow("skills.proposal", () => place.view === "activity" && reloadLearning());
-follow("skills.changed", () => {
-  if (place.view !== "activity") return;
-  activities.reload();
-  reloadCosts();
-});
+follow("skills.changed", () => place.view === "activity" && activities.reload());
 
 export const activity = { label: "Activity", search: "", describe, keys: () => ({}), arrive };
