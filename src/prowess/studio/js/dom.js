@@ -208,6 +208,9 @@ export function focusDrawn(selector) {
   document.querySelector(selector)?.focus();
 }
 
+// What was changed is drawn by the next frame, and a list that was moved draws its rows in the one after.
+export const onceDrawn = (call) => requestAnimationFrame(() => requestAnimationFrame(call));
+
 export function redraw() {
   if (waiting || !draw) return;
   waiting = true;

@@ -1,7 +1,7 @@
 // The frame of the studio: rail, bar, the view that the address names, and what floats above them.
 
 import { agentId, agentList, agentName, agents, configProblem, databaseIsLost, defaultAgentId, follow, gateway, numbers, pendingProposals, selectAgent } from "./app.js";
-import { drawWith, h, redraw } from "./dom.js";
+import { drawWith, h, onceDrawn, redraw } from "./dom.js";
 import { followKeys, Help, openHelp } from "./keys.js";
 import { Button, Failed } from "./parts/basics.js";
 import { Icon } from "./parts/icon.js";
@@ -161,7 +161,7 @@ let shown = "";
 
 onArrival(() => {
   // A new view is a new page: readers hear its title, and the keyboard starts there.
-  if (shown && shown !== place.view) requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById("page-title")?.focus()));
+  if (shown && shown !== place.view) onceDrawn(() => document.getElementById("page-title")?.focus());
   shown = place.view;
   view().arrive?.();
 });

@@ -3,7 +3,7 @@
 // works, the others can be used.
 
 import { config, configProblem, report, wantDetails } from "../app.js";
-import { h, redraw } from "../dom.js";
+import { h, onceDrawn, redraw } from "../dom.js";
 import { count, emojiOf, group, installOption, isLeftOut, isRemovable, readiness, readinessChip, reasons, sentence, sourceLabel } from "../words.js";
 import { Button, Chip, Command, Dialog, Skeleton, Tag, WebLink } from "./basics.js";
 import { Icon } from "./icon.js";
@@ -221,7 +221,7 @@ const whose = (skill) => (skill.source === "openclaw-managed" ? "every agent" : 
 function startRemoval() {
   asking = "remove";
   typedName = "";
-  requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById("confirm-name")?.focus()));
+  onceDrawn(() => document.getElementById("confirm-name")?.focus());
 }
 
 function ConfirmRemoval({ skill, close }) {

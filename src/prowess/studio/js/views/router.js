@@ -5,7 +5,7 @@
 // `?m=`, and it is taken out of the address as soon as the page has read it.
 
 import { agentId, agentName, follow, gateway, skillOf, skills } from "../app.js";
-import { h, redraw } from "../dom.js";
+import { h, onceDrawn, redraw } from "../dom.js";
 import { LiveAnswer } from "../live_answer.js";
 import { Button, copy, Empty, Failed, Filters, PageHead } from "../parts/basics.js";
 import { Icon } from "../parts/icon.js";
@@ -175,7 +175,7 @@ function WhySelect() {
 const openWhy = (name) => go({ why: name || null });
 
 // Once it is drawn: what was opened is where the keyboard goes on, and what is in view.
-const focusSoon = (id) => requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById(id)?.focus()));
+const focusSoon = (id) => onceDrawn(() => document.getElementById(id)?.focus());
 
 function RecentRow({ one }) {
   const found = { load: `loads ${one.names.join(", ")}`, offer: `offers ${one.names.join(", ")}`, none: `no skill, best ${scoreText(Number(one.score) || 0)}` }[one.decision];

@@ -2,7 +2,7 @@
 // may unlock thirty of them. Everything here counts for all agents, so nothing here is a toggle.
 
 import { agentId, agentList, agentName, comesLater, everything, follow, gateway, numbers, report, skills, wantDetails } from "../app.js";
-import { h, remembered } from "../dom.js";
+import { h, onceDrawn, remembered } from "../dom.js";
 import { Button, Chip, Dialog, Empty, Failed, Filters, GatewayBand, Loaded, PageHead, Skeleton, Tag } from "../parts/basics.js";
 import { Configure, openAnew } from "../parts/configure.js";
 import { Icon } from "../parts/icon.js";
@@ -93,7 +93,7 @@ function close() {
   go({ configure: null }, { replace: true });
   // Who was sent here from another page has nothing to go back to but the row.
   const later = () => document.activeElement === document.body && (buttonOf(skill) ?? document.getElementById("page-title"))?.focus();
-  requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(later)));
+  onceDrawn(later);
 }
 
 const buttonOf = (skill) => skill && [...document.querySelectorAll("[data-configure]")].find((node) => node.dataset.configure === keyOf(skill));
@@ -234,7 +234,7 @@ function move(step) {
   if (!next) return;
   focused = keyOf(next);
   list.reveal(rows.indexOf(next));
-  requestAnimationFrame(() => requestAnimationFrame(() => buttonOf(next)?.focus({ preventScroll: true })));
+  onceDrawn(() => buttonOf(next)?.focus({ preventScroll: true }));
 }
 
 const undo = () => (place.query.q ? go({ q: null }, { replace: true }) : go({ filter: null }, { replace: true }));

@@ -3,7 +3,7 @@
 
 import { access, changeAccess, isAllowed, ownList, toggled } from "../access.js";
 import { agentId, agentList, agentName, comesLater, config, configProblem, everything, follow, gateway, report, skillOf, skills, unread, want, wantDetails } from "../app.js";
-import { focusDrawn, h, redraw, remembered } from "../dom.js";
+import { focusDrawn, h, onceDrawn, redraw, remembered } from "../dom.js";
 import { LiveAnswer } from "../live_answer.js";
 import { Button, Chip, Choice, Empty, Filters, Loaded, PageHead, Tag, Toggle } from "../parts/basics.js";
 import { Icon } from "../parts/icon.js";
@@ -246,7 +246,7 @@ function leave() {
   const name = place.query.skill;
   go({ skill: null });
   const later = () => document.activeElement === document.body && ([...document.querySelectorAll("[data-skill]")].find((row) => row.dataset.skill === name)?.querySelector("a") ?? document.getElementById("page-title"))?.focus();
-  requestAnimationFrame(() => requestAnimationFrame(later));
+  onceDrawn(later);
 }
 
 // A link names a skill that may stand far down: its row is brought into sight, once.
