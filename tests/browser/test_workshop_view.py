@@ -17,7 +17,7 @@ def test_the_inbox_counts_each_state_and_opens_a_proposal(
         "Quarantined 1"
     )
     page.locator(f"[data-proposal='{shown.proposals['update']}'] a").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Release notes: publish them")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("release-notes, Workflow: Post")
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text("Workshop")
 
@@ -61,7 +61,7 @@ def test_a_rejected_proposal_keeps_the_reason(visiting: Open, world: StudioWorld
     page.get_by_label("Why (kept with it, optional)").fill("We do this by hand.")
     page.get_by_role("dialog").get_by_role("button", name="Reject").click()
 
-    expect(page.get_by_role("heading", level=1)).to_have_text("Release notes: publish them")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("release-notes, Workflow: Post")
     page.goto(f"{world.address}/workshop?proposal={world.proposals['create']}")
     expect(page.locator(".proposal-head")).to_contain_text("Rejected")
     expect(page.locator(".timeline")).to_contain_text("We do this by hand.")

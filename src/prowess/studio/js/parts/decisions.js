@@ -47,9 +47,18 @@ function askAgain(kind, asked) {
   ask(kind, asked);
 }
 
+// What changes, in the inbox, as the title of its page and where it is asked about: titles of agents often
+// say nothing. Only the inbox has the words; until it is there, the title stands for them.
+export function saysWhat({ id, kind, skillName, title }) {
+  const change = waiting.value?.proposals.find((one) => one.id === id)?.change;
+  if (kind === "create") return `New skill: ${skillName}`;
+  if (change?.words) return `${skillName}${change.section ? `, ${change.section}` : ""}: ${change.words.replace(/^[-*\d.\s]+/, "")}`;
+  return change?.files.length ? `${skillName}: ${change.files.join(", ")}` : title;
+}
+
 const ABOUT = {
   apply: { title: ({ record }) => (record.kind === "create" ? `Create the skill ${record.skillName}?` : `Apply to ${record.skillName}?`), words: ({ record }) => `It writes ${record.target?.skillFile ?? "the skill"}. Every agent that uses this workspace sees it. You can roll back later.`, button: ({ record }) => (record.kind === "create" ? `Create ${record.skillName}` : `Apply to ${record.skillName}`), done: ({ record }) => `${record.skillName} was written.` },
-  reject: { title: ({ record }) => `Reject “${record.title}”?`, words: () => "Nothing is written, and the same lesson does not come again.", button: () => "Reject", done: () => "The proposal was rejected.", reason: "Why (kept with it, optional)" },
+  reject: { title: ({ record }) => `Reject “${saysWhat(record)}”?`, words: () => "Nothing is written, and the same lesson does not come again.", button: () => "Reject", done: () => "The proposal was rejected.", reason: "Why (kept with it, optional)" },
   rollback: { title: ({ record }) => `Roll back ${record.skillName}?`, words: ({ record }) => (record.kind === "create" ? `The skill ${record.skillName} is taken away again.` : `${record.skillName} gets back the text that it had before.`), button: ({ record }) => `Roll back ${record.skillName}`, done: ({ record }) => `${record.skillName} was rolled back.`, danger: true },
   revise: { title: ({ record }) => `Revise what is proposed for ${record.skillName}`, words: () => "Change the words that were proposed. They are scanned again, and still wait for your yes.", button: ({ isLate }) => (isLate ? "Save over the new one" : "Save the new text"), done: () => "The proposal was worded anew." },
 };

@@ -7,7 +7,7 @@ import { go, place, viewLink } from "../place.js";
 import { Resource } from "../resource.js";
 import { ago, count } from "../words.js";
 import { Button, Chip, Loaded, Tag } from "./basics.js";
-import { ask, isDeciding, isRenewing, renew } from "./decisions.js";
+import { ask, isDeciding, isRenewing, renew, saysWhat } from "./decisions.js";
 import { Diff, Finding } from "./diff.js";
 import { Icon } from "./icon.js";
 import { Markdown } from "./markdown.js";
@@ -89,7 +89,7 @@ function Review({ value, stateChip, sourceWords }) {
   const findings = record.scan?.findings ?? NONE;
   return h("article", { class: "proposal", onfocusin: (event) => { held = event.target; }, oncreate: () => { takeFocus(); pressAsked(); }, onupdate: () => { pressAsked(); keepFocus(); } },
     h("header", { class: "proposal-head" },
-      h("div", null, h("h1", { id: "page-title", tabindex: -1, class: "break" }, record.title),
+      h("div", null, h("h1", { id: "page-title", tabindex: -1, class: "break", title: record.title }, saysWhat(record)),
         h("p", { class: "line" }, stateChip(record.status), record.status === "pending" && value.targetChanged && h(Chip, { tone: "needs" }, "Out of date"), h(Tag, null, record.kind === "create" ? "new skill" : "change of", " "), h("code", null, record.skillName), h(Tag, null, sourceWords(record.source)), h(Tag, { title: record.createdAt }, ago(record.createdAt)))),
       h(Actions, { value, isNewer })),
     isNewer && record.status === "pending" && h("div", { class: "note note-needs line", role: "alert" }, h("p", null, "The proposal changed while you were reading. This is the new text."), h(Button, { onclick: () => { seen = { id: record.id, revision: value.revisionHash }; } }, "I have read it")),

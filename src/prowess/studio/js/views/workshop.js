@@ -4,11 +4,11 @@
 import { agentId, agentName, follow, gateway, waiting } from "../app.js";
 import { h, redraw } from "../dom.js";
 import { Button, Chip, Empty, Filters, Loaded, PageHead } from "../parts/basics.js";
-import { Decisions, whenDecided } from "../parts/decisions.js";
+import { Decisions, saysWhat, whenDecided } from "../parts/decisions.js";
 import { WindowedList } from "../parts/list.js";
 import { Proposal, awaitTitle, decideShown, refresh } from "../parts/proposal.js";
 import { PROOF } from "../parts/skill_proof.js";
-import { WorkshopOff } from "../parts/workshop_switch.js";
+import { WorkshopOff, isOff } from "../parts/workshop_switch.js";
 import { go, place, viewLink } from "../place.js";
 import { complain, toast } from "../toasts.js";
 import { ago, count } from "../words.js";
@@ -52,13 +52,6 @@ function byDay(rows) {
 
 const Item = (one, attributes) => (one.heading ? h("div", { ...attributes, class: "day" }, h("h2", null, one.heading)) : Row(one, attributes));
 
-// What changes, said so that the row can be decided on: titles of agents often say nothing.
-function saysWhat({ kind, skillName, change, title }) {
-  if (kind === "create") return `New skill: ${skillName}`;
-  if (change.words) return `${skillName}${change.section ? `, ${change.section}` : ""}: ${change.words.replace(/^[-*\d.\s]+/, "")}`;
-  return change.files.length ? `${skillName}: ${change.files.join(", ")}` : title;
-}
-
 const chosen = new Set();
 
 function Size({ one }) {
@@ -68,7 +61,7 @@ function Size({ one }) {
 function Row(one, attributes) {
   const canPick = ["pending", "quarantined"].includes(one.status);
   return h("div", { ...attributes, class: ["row", "row-proposal", place.query.at === one.id && "row-chosen"], "data-proposal": one.id, onclick: (event) => event.target.closest("a, input, label") || go({ proposal: one.id }) },
-    canPick && h("input", { type: "checkbox", class: "row-pick", "aria-label": `Choose ${one.title}`, checked: chosen.has(one.id), onchange: (event) => (event.currentTarget.checked ? chosen.add(one.id) : chosen.delete(one.id)) }),
+    canPick && h("input", { type: "checkbox", class: "row-pick", "aria-label": `Choose ${saysWhat(one)}`, checked: chosen.has(one.id), onchange: (event) => (event.currentTarget.checked ? chosen.add(one.id) : chosen.delete(one.id)) }),
     h("div", { class: "row-words" },
       h("p", { class: "row-name" }, h("a", { href: viewLink("workshop", { ...place.query, proposal: one.id }), title: one.title }, saysWhat(one)),
         one.findings > 0 && h(Chip, { tone: one.scanState === "clean" ? "needs" : "danger" }, count(one.findings, "finding")), one.late && h(Chip, { tone: "needs", title: "The skill changed since this was proposed" }, "Out of date"),
@@ -120,6 +113,7 @@ function Inbox() {
 function Nothing() {
   if (place.query.q) return h(Empty, { title: "No proposal matches.", action: h(Button, { onclick: () => go({ q: null }) }, "Show all") });
   if (filter() !== "pending") return h(Empty, { title: `Nothing is ${STATES[filter()][0].toLowerCase()}.` });
+  if (isOff()) return h(Empty, { title: "Nothing waits for you." });
   return h(Empty, { title: "Nothing waits for you.", command: "prowess workshop capture --help" }, all().length ? "What agents learn next comes up here by itself." : "When you correct an agent, what it learned comes up here. You can also hand over a transcript.");
 }
 
