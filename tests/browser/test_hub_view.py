@@ -10,10 +10,10 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Open
 from tests.browser.studio_world import Choice, StudioWorld, studio
 from tests.browser.test_every_view import violations
-from tests.integration.hub_world import TIDES, HubWorld, team_hub
+from tests.integration.hub_world import TIDES, HubWorld, describe, team_hub
 from tests.integration.sharing_world import give_to_agent
 
-from prowess.hub.model import HubCaller, TokenScope
+from prowess.hub.model import HubCaller, HubRole, TokenScope
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,41 @@ def test_a_version_is_promoted_and_yanked_in_a_dialog_that_says_what_that_means(
     expect(gone).to_contain_text("posts to strangers")
     expect(gone.get_by_role("button")).to_have_count(0)
     assert labels(both)["latest"] == "1.0.0"
+
+
+def test_what_waits_for_a_review_is_read_approved_and_rejected_by_keys_alone(
+    visiting: Open, both: Both
+) -> None:
+    hub = both.hub
+    hub.make_space("care", is_reviewed=True, bob=HubRole.PUBLISHER, ann=HubRole.REVIEWER)
+    bob = hub.enter("bob")
+    hub.publish(bob, "knots", "1.0.0", {"SKILL.md": describe("knots", body="Tie a bowline.")})
+    hub.publish(bob, "knots", "1.1.0", {"SKILL.md": describe("knots", body="Tie two.")})
+    page = visiting(both.studio, bypass_csp=True).go("/hub?settingsAgentId=main")
+    awaited = page.get_by_role("region", name="2 versions wait for your review")
+    awaited.get_by_role("link", name="care/knots 1.0.0").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("region", name="What changes from 1.0.0 to 1.1.0")).to_be_visible()
+    assert violations(page) == []
+
+    page.get_by_role("button", name="Reject 1.1.0").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.type("one is enough")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast")).to_contain_text("care/knots 1.1.0 is rejected")
+    expect(page.locator("[data-version='1.1.0']")).to_contain_text("one is enough")
+    page.get_by_role("button", name="Approve 1.0.0").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast").last).to_contain_text("care/knots 1.0.0 is approved")
+    expect(page.get_by_text("for your review")).to_have_count(0)
+    expect(page.locator("[data-hub='care/knots']")).to_be_visible()
+    assert hub.service.read_labels(hub.service.find(HubCaller(), "care/knots"))["latest"] == "1.0.0"
+
+
+def test_the_first_version_of_a_skill_is_read_whole(visiting: Open, both: Both) -> None:
+    page = visiting(both.studio).go("/hub?settingsAgentId=main&skill=team/bread")
+    expect(page.get_by_role("region", name="What 1.0.0 says")).to_contain_text("+# bread")
 
 
 def test_what_the_hub_refuses_is_said_in_its_words_and_changes_nothing(

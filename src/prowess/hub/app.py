@@ -247,19 +247,20 @@ def _show_version(ask: HubRequest, skill: HubSkill, one: HubVersion) -> Json:
 
 
 def _compare(ask: HubRequest) -> Json:
-    """Return what changes between two versions; to look is not to take."""
+    """Return what changes between two versions, or from nothing; to look is not to take."""
     skill = _find(ask)
-    before, after = (
-        ask.service.find_version(ask.caller, skill, ask.query(name)) for name in ("before", "after")
-    )
-    old, new = (
-        {path: file.content for path, file in ask.service.read_files(one).items()}
-        for one in (before, after)
-    )
+
+    def read(ref: str) -> tuple[str, dict[str, bytes]]:
+        found = ask.service.find_version(ask.caller, skill, ref)
+        files = ask.service.read_files(found)
+        return found.version, {path: file.content for path, file in files.items()}
+
+    before, old = read(ask.query("before")) if ask.query("before") else (None, {})
+    after, new = read(ask.query("after"))
     found = show_difference(old, new)
     return {
-        "before": before.version,
-        "after": after.version,
+        "before": before,
+        "after": after,
         "difference": found[:_MOST_COMPARED],
         "whole": len(found) <= _MOST_COMPARED,
     }

@@ -437,8 +437,10 @@ class HubService:
             yield connection, skill
 
     def _may_see(self, caller: HubCaller, skill: HubSkill, version: HubVersion) -> bool:
-        out = version.state in {VersionState.PUBLISHED, VersionState.YANKED}
-        return out or caller.may(TokenScope.PUBLISH, skill.namespace)
+        # Whoever may say yes to a version may read it first.
+        return version.state in {VersionState.PUBLISHED, VersionState.YANKED} or any(
+            caller.may(scope, skill.namespace) for scope in (TokenScope.PUBLISH, TokenScope.REVIEW)
+        )
 
     def reindex(self, told: Callable[[str, int, int], None]) -> int:
         """Make everything anew by which skills are found, as another encoder needs it."""

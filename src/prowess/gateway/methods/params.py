@@ -230,9 +230,9 @@ class HubSkillParams(Params):
 
 
 class HubCompareParams(HubSkillParams):
-    """`hub.compare`: two versions of a skill."""
+    """`hub.compare`: two versions of a skill; without the first, all that the second has."""
 
-    before: HubVersion
+    before: HubVersion | None = None
     after: HubVersion
 
 
@@ -241,6 +241,14 @@ class HubLabelParams(HubSkillParams):
 
     label: HubVersion
     version: HubVersion
+
+
+class HubReviewParams(HubSkillParams):
+    """`hub.review`: yes or no to a version that waits, and why."""
+
+    version: HubVersion
+    approve: bool
+    reason: Annotated[str, Field(max_length=500)] = ""
 
 
 class HubYankParams(HubSkillParams):

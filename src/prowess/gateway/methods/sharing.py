@@ -130,9 +130,23 @@ class SharingMethods:
     def compare(self, call: RpcCall) -> Json:
         """What changes from one version of a skill of our hub to another."""
         asked = call.params
-        query = urlencode({"before": asked.before, "after": asked.after})
+        query = urlencode({"before": asked.before or "", "after": asked.after})
         # As it is: a text that hides something is what a person looks for here.
         return self._sharing.ask_hub("GET", f"{_path(asked.address, 'compare')}?{query}", None)
+
+    @rpc("hub.reviews", ClientScope.WRITE, slow=True)
+    def reviews(self, call: RpcCall) -> Json:
+        """Which versions of our hub wait for a review that our token may give."""
+        del call
+        return self._ask("/reviews") if self._sharing.hub else {"pending": []}
+
+    @rpc("hub.review", ClientScope.ADMIN, given.HubReviewParams, slow=True)
+    def review(self, call: RpcCall) -> Json:
+        """Say yes or no to a version of our hub that waits; it is published with the yes."""
+        asked = call.params
+        path = _path(asked.address, "versions", asked.version, "review")
+        body = {"approve": asked.approve, "reason": asked.reason}
+        return self._sharing.ask_hub("POST", path, body)
 
     @rpc("hub.label", ClientScope.ADMIN, given.HubLabelParams, slow=True)
     def label(self, call: RpcCall) -> Json:
