@@ -103,14 +103,20 @@ def test_a_version_is_promoted_and_yanked_in_a_dialog_that_says_what_that_means(
     assert labels(both)["latest"] == "1.0.0"
 
 
-def test_what_waits_for_a_review_is_read_approved_and_rejected_by_keys_alone(
-    visiting: Open, both: Both
-) -> None:
+def propose_knots(both: Both) -> HubWorld:
+    """Publish two versions where a reviewer has to say yes: Ann is one."""
     hub = both.hub
     hub.make_space("care", is_reviewed=True, bob=HubRole.PUBLISHER, ann=HubRole.REVIEWER)
     bob = hub.enter("bob")
     hub.publish(bob, "knots", "1.0.0", {"SKILL.md": describe("knots", body="Tie a bowline.")})
     hub.publish(bob, "knots", "1.1.0", {"SKILL.md": describe("knots", body="Tie two.")})
+    return hub
+
+
+def test_what_waits_for_a_review_is_read_approved_and_rejected_by_keys_alone(
+    visiting: Open, both: Both
+) -> None:
+    hub = propose_knots(both)
     page = visiting(both.studio, bypass_csp=True).go("/hub?settingsAgentId=main")
     awaited = page.get_by_role("region", name="2 versions wait for your review")
     awaited.get_by_role("link", name="care/knots 1.0.0").focus()
@@ -120,12 +126,14 @@ def test_what_waits_for_a_review_is_read_approved_and_rejected_by_keys_alone(
 
     page.get_by_role("button", name="Reject 1.1.0").focus()
     page.keyboard.press("Enter")
+    expect(page.get_by_label("Why")).to_be_focused()
     page.keyboard.type("one is enough")
     page.keyboard.press("Enter")
     expect(page.locator(".toast")).to_contain_text("care/knots 1.1.0 is rejected")
     expect(page.locator("[data-version='1.1.0']")).to_contain_text("one is enough")
     page.get_by_role("button", name="Approve 1.0.0").focus()
     page.keyboard.press("Enter")
+    expect(page.get_by_label("Why")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".toast").last).to_contain_text("care/knots 1.0.0 is approved")
     expect(page.get_by_text("for your review")).to_have_count(0)
