@@ -169,7 +169,7 @@ function describe() {
   const { skill } = place.query;
   want(reviews, {});
   if (skill) want(one, { address: skill });
-  const about = found.value?.hub ? `${found.value.hub} · what was published for everybody. ${query() ? `${count(rows().length, "skill")} found.` : "What changed last comes first."}` : "Skills that were published for everybody.";
+  const about = found.value?.hub ? `${found.value.hub} · what was published for everybody. ${query() ? `${count(rows().length, "skill")} found.` : "What changed last comes first."}` : "Skills that were published for everybody, on every gateway.";
   const hasNone = found.value && !found.value.hub;
   return [!hasNone && h(GatewayBand, { words: "Approving, promoting and yanking concern everybody who uses this hub, on every gateway." }),
     h(PageHead, { title: "Hub", scope: about }),
