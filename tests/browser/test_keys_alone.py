@@ -130,7 +130,7 @@ def test_an_installed_skill_is_updated_and_the_hub_is_told(
     said(page, "1.1.0 is yanked")
 
 
-def test_a_message_becomes_a_test_and_the_map_opens_a_skill(
+def test_a_message_becomes_a_test_and_is_taken_away_again(
     visiting: Open, team: StudioWorld
 ) -> None:
     page = visiting(team).go("/router?settingsAgentId=main&m=please fill in this pdf form")
@@ -138,7 +138,3 @@ def test_a_message_becomes_a_test_and_the_map_opens_a_skill(
     said(page, "test|saved")
     press(page, "^Remove|^Delete")
     said(page, "removed|deleted|taken")
-
-    page = visiting(team).go("/library?settingsAgentId=main")
-    press(page, "^Validate all")
-    expect(page.locator(".split-detail")).to_contain_text(re.compile("alid|file"))
