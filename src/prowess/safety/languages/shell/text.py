@@ -10,6 +10,7 @@ from prowess.safety.languages.decoding import decode_base, decode_hex, translate
 from prowess.safety.languages.shell.state import (
     EMPTY,
     NOTHING,
+    PROGRAMS,
     Argv,
     Datum,
     Options,
@@ -23,6 +24,7 @@ from prowess.safety.languages.shell.state import (
     write_file,
 )
 from prowess.safety.languages.shell.words import unescape
+from prowess.safety.languages.tables import load_table
 from prowess.safety.sensitive import is_agent_path
 
 _FORMAT = re.compile(r"%%|%[-+ 0#]{0,4}\d{0,4}(?:\.\d{0,4})?([sbdqxXioufegc])")
@@ -106,7 +108,7 @@ def read_operands(call: Argv, operands: list[Datum]) -> Datum:
 
 
 def _cat(call: Argv) -> Datum:
-    return read_operands(call, split_options(call.args, "ncLbs").operands)
+    return read_operands(call, split_options(call.args).operands)
 
 
 def _passing(call: Argv, operands: list[Datum]) -> Datum:
@@ -116,7 +118,9 @@ def _passing(call: Argv, operands: list[Datum]) -> Datum:
 
 def _filter(call: Argv) -> Datum:
     """A command that reads files or input and prints some of it."""
-    return _passing(call, split_options(call.args, "ktnFfdw").operands)
+    # The same letter takes a value in one and none in another: `head -c 60`, `uniq -c`.
+    known = load_table(PROGRAMS, "options").get(call.name, "ktnFfdw")
+    return _passing(call, split_options(call.args, known).operands)
 
 
 def _searcher(call: Argv) -> Datum:
