@@ -455,6 +455,7 @@ _ADVERBS = read_words("to ever just blindly simply ever please directly also by"
 _RUN_STEMS = read_words(
     "run runn us execut past typ copy pip call try do add writ put allow trust follow start launch"
     " invok accept suggest recommend commit includ issu command commands things anything"
+    " render emit output display show embed insert print"
 )
 _ORDERS = read_words("run runs execute paste enter copy type launch install use open start call")
 _SENTENCE_END = re.compile(r"[.!?\u3002]\s|\n\s*\n|\n\s*[-*+|]\s|\n\s*\d+[.)]\s")
@@ -470,7 +471,7 @@ def find_code_contexts(part: MarkdownPart, around: View) -> tuple[str, ...]:
     start, end = _find_sentence(around.text, at, at + len(part.view.text))
     sentence = around.text[start:end]
     passage = _read(sentence)
-    if _is_forbidden(passage, at - start) or _TAKEN_BACK.match(around.text, end):
+    if forbids(around.text, at, at + len(part.view.text)):
         return ("negated",)
     # Who is told to run it is not warned of it.
     if _is_ordered(passage, at - start):
@@ -479,6 +480,13 @@ def find_code_contexts(part: MarkdownPart, around: View) -> tuple[str, ...]:
     # A title alone must not disarm what stands below it: a list of signs under it may be meant.
     listed = part.view.text and warns(part.headings) and _is_listed(around.text, at)
     return ("shown as a bad example",) if warned or listed else ()
+
+
+def forbids(text: str, at: int, behind: int) -> bool:
+    """Whether the sentence around a stretch of `text` says not to do what stands in it."""
+    start, end = _find_sentence(text, at, behind)
+    taken_back = _TAKEN_BACK.match(text, end)
+    return _is_forbidden(_read(text[start:end]), at - start) or bool(taken_back)
 
 
 @lru_cache(maxsize=64)

@@ -13,6 +13,7 @@ from prowess.data import read_table
 from prowess.reading.views import Spot, View
 from prowess.safety.hosts import find_host, find_installer, is_local, is_raw_address
 from prowess.safety.model import Confidence, Level, Sighting
+from prowess.safety.prose.engine import forbids
 from prowess.skills import frontmatter
 
 _CODE_SPAN = re.compile(r"`[^`\n]*`")
@@ -111,14 +112,11 @@ def _find_render_marks(view: View) -> Iterator[Sighting]:
         yield Sighting("render-exfiltration", spot, message, lowered_by=lowered)
 
 
-_FORBIDS = re.compile(r"\b(?:not|never|canary|detect|block|refuse)\b", re.IGNORECASE)
-
-
 def _is_shown(text: str, start: int, end: int) -> bool:
-    """Whether a mark is quoted or code, in a line that forbids it; a quoted one is still drawn."""
+    """Whether a mark is quoted or code, in a sentence that forbids it; a quoted one is drawn."""
     line = text.rfind("\n", 0, start) + 1
     is_apart = text.count("`", line, start) % 2 or text.count('"', line, start) % 2
-    return bool(is_apart and _FORBIDS.search(text, line, min(len(text), end + 80)))
+    return bool(is_apart) and forbids(text, start, end + 1)
 
 
 def _find_links_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
