@@ -17,6 +17,7 @@ from itertools import islice
 from prowess.data import read_table
 from prowess.reading.views import Spot, View, fold, join_lines, read_leet
 from prowess.safety.facts import Act, Noted, Reading, Scene, Snippet, Surroundings
+from prowess.safety.hosts import find_installer
 from prowess.safety.intake import markdown
 from prowess.safety.intake.decoding import DecodeBudget, decode_views, spell_written
 from prowess.safety.intake.ledger import SourceFile
@@ -195,6 +196,7 @@ _COSTS = {"javascript": 3}
 # So far from the middle a line's end is looked for, to cut there.
 _NEAR_END = 4096
 _PIPED = "shell-pipe-to-shell"
+_ADDRESS = re.compile(r"https?://[^\s|'\"`]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +274,12 @@ class Survey:
         """Say that a part is not read; the plainest of all attacks is looked for all the same."""
         self.unread.append(Unread(view.path, "", view.origin(start), view.origin(end)))
         message, pattern = read_seven()[_PIPED]
-        for found in islice(pattern.finditer(view.text, start, end), 1):
+        strange = (
+            found
+            for found in pattern.finditer(view.text, start, end)
+            if not any(map(find_installer, _ADDRESS.findall(found.group())[:1]))
+        )
+        for found in islice(strange, 1):
             self._keep([Sighting(_PIPED, Spot(view, *found.span()), message)], Surroundings())
 
     def folded(self, path: str) -> View:

@@ -130,7 +130,9 @@ def _judge_send(fact: Fact, scene: Scene) -> Iterator[Sighting]:
 def _send_secrets(fact: Fact, strong: tuple[str, ...], host: str) -> Iterator[Sighting]:
     level = Level.INFO if _is_owner(strong, host) else None
     # Where the address is put together from parts, its service is not known either way.
-    level = Level.WARN if not host and all("gcloud" in label for label in strong) else level
+    # A token for services that run at Google is made to be sent to them, and anybody has one there.
+    at_google = not host or host.endswith(".run.app")
+    level = Level.WARN if at_google and all("gcloud" in label for label in strong) else level
     # A file in a folder that bears the name of the service is for the service.
     owner = find_owner_label(host)
     if level is None and all(map(_is_everyday, strong)) and has_settled_name(host):
@@ -253,7 +255,10 @@ def _is_owner(labels: tuple[str, ...], host: str) -> bool:
     """Whether a credential file goes to the service that it is for."""
     text = " ".join(labels)
     owned = ((path, to) for path, to in read_table(_FILE)["files"].items() if path != "reason")
-    return bool(host) and any(path in text and to in host for path, to in owned)
+    return any(
+        path in text and f".{host}".endswith(tuple(f".{owner}" for owner in to.split()))
+        for path, to in owned
+    )
 
 
 def _judge_paths_beside_sends(sends: list[Noted]) -> _Judged:

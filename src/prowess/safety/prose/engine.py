@@ -334,6 +334,7 @@ _BEFORE_ORDER = read_words(
     " step note important required silently secretly quietly immediately automatically periodically"
     " agent assistant ai claude simply not never but sure so that while"
 )
+_CONDITIONS = read_words("if when whenever once after before unless where")
 _ITSELF = read_words("skill it agent assistant claude")
 _NEW_CLAUSE = (":", ",", ";", "-", "\u2014", "\u2013")
 _BEFORE = 20
@@ -363,6 +364,9 @@ def _is_told(passage: Passage, span: Span) -> bool:
         return False
     if span.first == first:
         return True
+    # "If you click Allow" says what happens then.
+    if passage.words[span.first - 1] == "you" and passage.words[span.first - 2] in _CONDITIONS:
+        return False
     start, _end = passage.places[span.first]
     before = passage.view.text[max(0, start - _BEFORE) : start].rstrip(" *_`\"'(")
     return passage.words[span.first - 1] in _BEFORE_ORDER or before.endswith(_NEW_CLAUSE)
