@@ -266,7 +266,7 @@ class Survey:
             self._pass_over(view, len(parts[0].text), len(view.text) - len(parts[1].text))
         for part in parts:
             self._dispatch(language, part, Surroundings())
-            self._keep(find_text_marks(part), Surroundings())
+            self._keep(find_text_marks(part, prose.forbids), Surroundings())
             self._keep(find_foreign_tricks(part), Surroundings())
             self._read_decoded(part, language)
 
@@ -346,11 +346,11 @@ class Survey:
                 lambda: find_code_contexts(part, lead),
             )
         elif part.place is PartKind.HEADING:
-            self._keep(find_breakouts(part.view), Surroundings("prose"))
+            self._keep(find_breakouts(part.view, prose.forbids), Surroundings("prose"))
         elif part.place is PartKind.PROSE:
             self._read_commands(part.view, Surroundings("prose"), part)
             self._read_dynamic(part.view)
-            self._keep(find_breakouts(part.view), Surroundings("prose"))
+            self._keep(find_breakouts(part.view, prose.forbids), Surroundings("prose"))
 
     def _read_fence(self, part: MarkdownPart) -> None:
         self._find_direction_marks(part)
@@ -485,7 +485,7 @@ class Survey:
             self.check_time(view.path)
             before, notes = len(self.seen), self.scene.count()
             setting = Surroundings("decoded")
-            self._keep(find_text_marks(hidden), setting)
+            self._keep(find_text_marks(hidden, prose.forbids), setting)
             for seen in prose.judge(prose.Passages(hidden)):
                 self.seen.append((seen, setting))
             if language != "markdown" or looks_like_shell(hidden.text) or is_code(hidden.text):

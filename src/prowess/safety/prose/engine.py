@@ -364,12 +364,12 @@ def _is_told(passage: Passage, span: Span) -> bool:
         return False
     if span.first == first:
         return True
-    # "If you click Allow" says what happens then.
-    if passage.words[span.first - 1] == "you" and passage.words[span.first - 2] in _CONDITIONS:
-        return False
     start, _end = passage.places[span.first]
     before = passage.view.text[max(0, start - _BEFORE) : start].rstrip(" *_`\"'(")
-    return passage.words[span.first - 1] in _BEFORE_ORDER or before.endswith(_NEW_CLAUSE)
+    # "If you click Allow" says what happens then.
+    condition, subject = passage.words[max(0, span.first - 2)], passage.words[span.first - 1]
+    is_order = subject in _BEFORE_ORDER and not (subject == "you" and condition in _CONDITIONS)
+    return is_order or before.endswith(_NEW_CLAUSE)
 
 
 def _is_negated(passage: Passage, span: Span) -> bool:

@@ -4,7 +4,7 @@ The oldest tricks in languages other than English are here too; their words are 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
@@ -13,9 +13,10 @@ from prowess.data import read_table
 from prowess.reading.views import Spot, View
 from prowess.safety.hosts import find_host, find_installer, is_local, is_raw_address
 from prowess.safety.model import Confidence, Level, Sighting
-from prowess.safety.prose.engine import forbids
 from prowess.skills import frontmatter
 
+# Whether the sentence around a stretch of a text says not to do what stands in it.
+Forbids = Callable[[str, int, int], bool]
 _CODE_SPAN = re.compile(r"`[^`\n]*`")
 # How far an address is read: to the line's end or the next link.
 _LINK_REACH = 1000
@@ -30,12 +31,12 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(read_table("safety/prose/patterns.toml")[name].replace("\n", ""))
 
 
-def find_text_marks(view: View) -> Iterator[Sighting]:
+def find_text_marks(view: View, forbids: Forbids) -> Iterator[Sighting]:
     """Yield the marks that may stand in any text of a skill."""
     lowered = view.text.lower()
     yield from _find_rare_marks(view, lowered)
     if "](" in lowered or "<img" in lowered:
-        yield from _find_render_marks(view)
+        yield from _find_render_marks(view, forbids)
 
 
 class _RareMark(NamedTuple):
@@ -96,7 +97,7 @@ def _line_around(text: str, found: re.Match[str]) -> str:
     return text[max(start, earliest) : found.end() + 20]
 
 
-def _find_render_marks(view: View) -> Iterator[Sighting]:
+def _find_render_marks(view: View, forbids: Forbids) -> Iterator[Sighting]:
     text = view.text
     for start, at, end in (*_find_links_with_holes(text), *_find_pictures_with_holes(text)):
         url = text[at:end]
@@ -106,13 +107,13 @@ def _find_render_marks(view: View) -> Iterator[Sighting]:
         is_known = is_local(host) or _pattern("template").fullmatch(host)
         if is_known or not _pattern("private").search(hole):
             continue
-        lowered = ("quoted",) if _is_shown(text, start, end) else ()
+        lowered = ("quoted",) if _is_shown(text, start, end, forbids) else ()
         spot = Spot(view, start, end + 1)
         message = "a picture's address carries what was said"
         yield Sighting("render-exfiltration", spot, message, lowered_by=lowered)
 
 
-def _is_shown(text: str, start: int, end: int) -> bool:
+def _is_shown(text: str, start: int, end: int, forbids: Forbids) -> bool:
     """Whether a mark is quoted or code, in a sentence that forbids it; a quoted one is drawn."""
     line = text.rfind("\n", 0, start) + 1
     is_apart = text.count("`", line, start) % 2 or text.count('"', line, start) % 2
@@ -205,7 +206,7 @@ def _find_install_marks(view: View) -> Iterator[Sighting]:
             )
 
 
-def find_breakouts(view: View) -> Iterator[Sighting]:
+def find_breakouts(view: View, forbids: Forbids) -> Iterator[Sighting]:
     """Yield reserved tags in plain prose, where no documentation would leave them bare."""
     if not _pattern("bare_start").search(view.text):
         return
@@ -215,7 +216,7 @@ def find_breakouts(view: View) -> Iterator[Sighting]:
         spot = Spot(view, found.start(), found.end())
         # Quotation marks are syntax in a second block of YAML, where the list itself is closed.
         closes = re.match(r"</(?:available_skills|skill)\b", found.group(), re.IGNORECASE)
-        shown = not closes and _is_shown(bare, found.start(), found.end())
+        shown = not closes and _is_shown(bare, found.start(), found.end(), forbids)
         lowered = ("quoted",) if shown else ()
         yield Sighting(
             "prompt-block-breakout", spot, message, Confidence.MEDIUM, lowered_by=lowered
