@@ -289,6 +289,22 @@ def test_a_skill_of_others_is_not_judged_by_what_is_only_like_its_words(
     assert {one.claim.text for one in found["own"].stale} >= {"numpy"}
 
 
+def test_another_way_to_write_a_name_and_an_argument_are_no_drift(
+    quick_folder: Path, tmp_path: Path
+) -> None:
+    world = DriftWorld(quick_folder, 3, commit=True)
+    world.change("pyproject.toml", '"click"', '"retries==3"')
+    world.stage()
+    text = "Follow `steps/call-back.md`. Nothing happens with `retries=0`, or `click=1`.\n"
+    folder = _write_skill(quick_folder, "foreign", text)
+    (folder / "steps").mkdir()
+    (folder / "steps" / "CallBack.md").write_text("# Call back\n")
+
+    found = _check(quick_folder, tmp_path / "state", "foreign")[0]
+
+    assert not found.stale
+
+
 _ROWED_PROJECT = {
     "justfile": "rotate-keys zone='eu':\n    true\n",
     "Taskfile.yml": "version: '3'\ntasks:\n  seal-rows:\n    cmds: [x]\n",

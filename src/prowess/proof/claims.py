@@ -35,7 +35,7 @@ _SYMBOL = re.compile(r"((?:[A-Za-z_]\w*(?:\.|::|#))*[A-Za-z_]\w*)\(\)")
 _DOTTED = re.compile(r"[a-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _TYPE = re.compile(r"(?:[A-Z][a-z0-9]+){2,}")
 _PINNED = re.compile(
-    r"(@?[A-Za-z][\w.-]*(?:/[\w.-]+)?)(?:\[[\w,-]+\])?(==|>=|~=|<=|@\^?~?|\^|=)v?(\d[\w.]*)"
+    r"(@?[A-Za-z][\w.-]*(?:/[\w.-]+)?)(?:\[[\w,-]+\])?(==|>=|~=|<=|@\^?~?|\^)v?(\d[\w.]*)"
 )
 _SAID_VERSION = re.compile(r"\b([A-Za-z][\w.-]{1,40}) (?:version )?v?(\d+(?:\.\d+)+)\b")
 _SIBLING = re.compile(
