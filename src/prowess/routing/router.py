@@ -249,12 +249,8 @@ def _continue_last(index: SkillIndex, query: Query, choice: RouteChoice) -> Rout
 
 
 def _find_called(index: SkillIndex, query: Query, choice: RouteChoice) -> Route | None:
-    hints = index.hints.of(_cut_long(query.message))
-    called = [
-        place
-        for place, found in hints.items()
-        if found.named is Named.CALLED and index.skills[place].invocation.user
-    ]
+    places = index.hints.find_called(_cut_long(query.message))
+    called = [place for place in places if index.skills[place].invocation.user]
     if not called or choice.most < 1:
         return None
     # A name stands over the key of another skill.

@@ -144,6 +144,13 @@ class HintIndex:
             if skill.globs
         }
 
+    def find_called(self, message: str) -> list[int]:
+        """Return the skills whose name `message` is, or begins with as a command."""
+        text = fold(message)
+        said, words = _read_call(text), dict.fromkeys((_ODD, *_WORD.findall(text)))
+        named = (pair for word in words for pair in self._names.get(word, ()))
+        return list(dict.fromkeys(index for index, name in named if name in said))
+
     def of(self, message: str, paths: Sequence[str] = ()) -> dict[int, Hints]:
         """Return what `message` and the files at hand say outright, for the skills concerned."""
         text = fold(message)
@@ -175,11 +182,15 @@ def is_called(message: str, name: str) -> bool:
     return _named(message, fold(name)) is Named.CALLED
 
 
-def _named(message: str, name: str) -> Named:
+def _read_call(message: str) -> set[str]:
+    """Return what a folded message calls if a skill is of that name."""
     command = _COMMAND.match(message)
-    if command is not None and command.group("name").rstrip(".,:;!?") == name:
-        return Named.CALLED
-    if message.strip(" .!?`\"'") == name:
+    said = {message.strip(" .!?`\"'")}
+    return said if command is None else {*said, command.group("name").rstrip(".,:;!?")}
+
+
+def _named(message: str, name: str) -> Named:
+    if name in _read_call(message):
         return Named.CALLED
     escaped = re.escape(name)
     # Only a name of several parts is unmistakable: "test" and "review" are words of any message.

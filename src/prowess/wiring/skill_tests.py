@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from prowess.errors import SuiteError
 from prowess.evaluation.improving import Improvement, Improver, LabelledMessage, word_by
@@ -21,7 +21,6 @@ from prowess.evaluation.skill_tests import (
     join_tests,
 )
 from prowess.evaluation.suites import Suite
-from prowess.gateway.methods.proof import ProofServices
 from prowess.host.evaluation import read_suites
 from prowess.host.store.saved_tests import RoutingTestsFile
 from prowess.runtime.route.index import Progress
@@ -33,6 +32,9 @@ from prowess.wiring.proof import open_freshness, proof_state
 from prowess.wiring.sessions import open_sessions
 from prowess.wiring.transfer import candidates, open_budgets, report_on
 from prowess.workshop.missed_activations import MissKind
+
+if TYPE_CHECKING:
+    from prowess.gateway.methods.proof import ProofServices
 
 
 class TestedSkills(NamedTuple):
@@ -48,8 +50,11 @@ class TestedSkills(NamedTuple):
     about: str = ""
 
 
-def open_proof(runtime: Runtime) -> ProofServices:
+def open_proof(runtime: Runtime) -> "ProofServices":
     """Return what the methods of the gateway about proof call."""
+    # The gateway is a third of what there is to load, and `prowess test` has no use for it.
+    from prowess.gateway.methods.proof import ProofServices
+
     return ProofServices(
         fresh=lambda names, agent: open_freshness(runtime).check(names, agent, keep=False),
         proof=lambda skill, model, harness: proof_state(
