@@ -10,12 +10,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import pairwise
 
 from prowess.errors import SuiteError
 
 _LONGEST_PROMPT, _MOST_TASKS = 100_000, 1_000
 # A prompt of this length, or an answer of that one, stands in a skill by no chance.
 _GIVEN_AWAY, _WHOLE_ANSWER = 20, 60
+# A line asks what a task asks if it has so much of its longer words, and there are a few of them.
+_NEARLY_ALL, _FEWEST_WORDS, _SHORT_WORD = 0.75, 3, 3
 _QUOTED = r"(?:`[^`]{1,300}`|\"[^\"]{1,300}\"|“[^”]{1,300}”|'[^']{1,300}')"
 _LISTED = rf"(?P<quoted>{_QUOTED}(?:,? (?:(?P<either>or) |and |nor )?{_QUOTED})*)"
 _WHO = (
@@ -56,6 +59,9 @@ class CheckKind(Enum):
     FILE_LACKS = "file lacks"
     COMMAND = "command"
     JUDGE = "judge"
+
+
+_WANTED = frozenset((CheckKind.ANSWER_HAS, CheckKind.OUTPUT_HAS, CheckKind.FILE_HAS))
 
 
 class RunOutcome(Enum):
@@ -301,14 +307,32 @@ def is_test_file(name: str) -> bool:
 
 
 def gives_away(task: ProofTask, texts: Sequence[str]) -> bool:
-    """Return whether a skill holds a task, or the long answer that it checks for, word for word.
+    """Return whether a skill holds a task, or the answer that it checks for, word for word.
 
-    Such a task shows that the agent can copy, and nothing about the skill.
+    Such a task shows that the agent can copy, and nothing about the skill. A short answer may be
+    what the skill is there to teach: it is given away only beside what the task asks.
     """
     given = [task.prompt] if len(task.prompt) >= _GIVEN_AWAY else []
     given += [check.text for check in task.checks if len(check.text) >= _WHOLE_ANSWER]
     folded = [_folded(text) for text in texts]
-    return any(_folded(one) in text for one in given for text in folded)
+    return any(_folded(one) in text for one in given for text in folded) or any(
+        _is_answered(task, lines)
+        for text in texts
+        for lines in pairwise([*map(_folded, filter(str.strip, text.splitlines())), ""])
+    )
+
+
+def _is_answered(task: ProofTask, lines: tuple[str, str]) -> bool:
+    """Return whether two lines ask what the task asks, in nearly all of its words, and answer it."""
+    asked = {word for word in _folded(task.prompt).split() if len(word) > _SHORT_WORD}
+    numbers = set(re.findall(r"\d+", task.prompt))
+    said = set(" ".join(lines).split())
+    if len(asked | numbers) < _FEWEST_WORDS or not numbers <= said:
+        return False
+    answers = (_folded(check.text) for check in task.checks if check.kind in _WANTED)
+    own = [one for one in answers if one and f" {one} " not in f" {_folded(task.prompt)} "]
+    is_asked = len(asked & said) >= _NEARLY_ALL * len(asked)
+    return is_asked and any(f" {one} " in f" {' '.join(lines)} " for one in own)
 
 
 def _folded(text: str) -> str:
