@@ -84,6 +84,28 @@ def test_a_client_is_greeted_with_the_newest_protocol(quiet: Served) -> None:
     ask(quiet, work)
 
 
+def test_what_holds_of_skills_is_told_over_the_socket(world: Served) -> None:
+    page = world.work / "skills" / "invoices" / "SKILL.md"
+    page.write_text(f"{page.read_text()}\nRun `npm run send-all`.\n")
+    (world.work / "package.json").write_text('{"scripts": {"send-every": "x"}}')
+
+    async def work(gateway: Gateway) -> None:
+        fresh = await gateway.call("skills.fresh", name="invoices")
+        proof = await gateway.call("skills.proof", name="invoices", model="m", harness="chat")
+        tests = await gateway.call("skills.test", name="invoices")
+
+        assert [one["state"] for one in fresh["skills"]] == ["stale"]
+        assert [one["name"] for one in proof["skills"]] == ["invoices"]
+        assert tests["counts"]["freshness"] == {"tests": 1, "failed": 1}
+        for method in ("skills.fresh", "skills.proof", "skills.test"):
+            with pytest.raises(GatewayCallError):
+                await gateway.call(method, name="nobody")
+            with pytest.raises(GatewayCallError):
+                await gateway.call(method, name=7)
+
+    ask(world, work)
+
+
 def test_the_skills_can_be_seen_routed_and_explained(quiet: Served) -> None:
     async def work(gateway: Gateway) -> None:
         status = await gateway.status()

@@ -323,7 +323,7 @@ def gives_away(task: ProofTask, texts: Sequence[str]) -> bool:
 
 
 def _is_answered(task: ProofTask, lines: tuple[str, str]) -> bool:
-    """Return whether two lines ask what the task asks, in nearly all of its words, and answer it."""
+    """Return whether two lines ask what the task asks, in nearly all its words, and answer it."""
     asked = {word for word in _folded(task.prompt).split() if len(word) > _SHORT_WORD}
     numbers = set(re.findall(r"\d+", task.prompt))
     said = set(" ".join(lines).split())
