@@ -581,8 +581,7 @@ def _near_file(path: str, known: Iterable[str]) -> str:
     folded = {re.sub(r"[-_ ]", "", one).casefold(): one for one in stems}
     same = folded.get(re.sub(r"[-_ ]", "", stem).casefold(), "")
     if same.casefold() != same and stem.casefold() == stem:
-        # `UseIt` for `use-it` is how its author writes names: whoever lists the folder finds it.
-        return ""
+        return ""  # `UseIt` for `use-it` is how its author writes names.
     found = same or (_near(stem, stems, _NEAR) if len(stem) > _LEAST_DISTINCT else "")
     return stems.get(found, "")
 

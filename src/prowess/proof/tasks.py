@@ -17,7 +17,6 @@ from prowess.errors import SuiteError
 _LONGEST_PROMPT, _MOST_TASKS = 100_000, 1_000
 # A prompt of this length, or an answer of that one, stands in a skill by no chance.
 _GIVEN_AWAY, _WHOLE_ANSWER = 20, 60
-# A line asks what a task asks if it has so much of its longer words, and there are a few of them.
 _NEARLY_ALL, _FEWEST_WORDS, _SHORT_WORD = 0.75, 3, 3
 _QUOTED = r"(?:`[^`]{1,300}`|\"[^\"]{1,300}\"|“[^”]{1,300}”|'[^']{1,300}')"
 _LISTED = rf"(?P<quoted>{_QUOTED}(?:,? (?:(?P<either>or) |and |nor )?{_QUOTED})*)"
@@ -309,8 +308,7 @@ def is_test_file(name: str) -> bool:
 def gives_away(task: ProofTask, texts: Sequence[str]) -> bool:
     """Return whether a skill holds a task, or the answer that it checks for, word for word.
 
-    Such a task shows that the agent can copy, and nothing about the skill. A short answer may be
-    what the skill is there to teach: it is given away only beside what the task asks.
+    A short answer may be what the skill teaches: it is given away only beside what the task asks.
     """
     given = [task.prompt] if len(task.prompt) >= _GIVEN_AWAY else []
     given += [check.text for check in task.checks if len(check.text) >= _WHOLE_ANSWER]
@@ -331,8 +329,8 @@ def _is_answered(task: ProofTask, lines: tuple[str, str]) -> bool:
         return False
     answers = (_folded(check.text) for check in task.checks if check.kind in _WANTED)
     own = [one for one in answers if one and f" {one} " not in f" {_folded(task.prompt)} "]
-    is_asked = len(asked & said) >= _NEARLY_ALL * len(asked)
-    return is_asked and any(f" {one} " in f" {' '.join(lines)} " for one in own)
+    is_there = any(f" {one} " in f" {' '.join(lines)} " for one in own)
+    return is_there and len(asked & said) >= _NEARLY_ALL * len(asked)
 
 
 def _folded(text: str) -> str:

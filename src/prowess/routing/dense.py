@@ -46,8 +46,6 @@ class PhraseGroup(NamedTuple):
     def best_of(self, message: Floats, skills: _Ids) -> Floats:
         """Return the highest cosine of each of `skills`; -1 where one has no vector."""
         found = np.full(len(skills), -1.0, np.float32)
-        if not len(self.vectors):
-            return found
         first = self.starts[skills]
         counts = self.starts[skills + 1] - first
         some = np.flatnonzero(counts)
@@ -55,8 +53,7 @@ class PhraseGroup(NamedTuple):
             return found
         # All rows of all these skills side by side, and where each skill begins among them.
         begins = np.cumsum(counts[some]) - counts[some]
-        vectors = self.vectors
-        # Where all are asked for, in order, they lie side by side already.
+        vectors = self.vectors  # Of all skills, in order, they lie side by side already.
         if len(skills) < len(self.starts) - 1:
             rows = np.arange(int(counts.sum())) + np.repeat(first[some] - begins, counts[some])
             vectors = vectors[rows]

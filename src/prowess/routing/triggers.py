@@ -185,8 +185,8 @@ def is_called(message: str, name: str) -> bool:
 def _read_call(message: str) -> set[str]:
     """Return what a folded message calls if a skill is of that name."""
     command = _COMMAND.match(message)
-    said = {message.strip(" .!?`\"'")}
-    return said if command is None else {*said, command.group("name").rstrip(".,:;!?")}
+    name = command.group("name").rstrip(".,:;!?") if command else ""
+    return {message.strip(" .!?`\"'"), name} - {""}
 
 
 def _named(message: str, name: str) -> Named:

@@ -52,8 +52,7 @@ class TestedSkills(NamedTuple):
 
 def open_proof(runtime: Runtime) -> "ProofServices":
     """Return what the methods of the gateway about proof call."""
-    # The gateway is a third of what there is to load, and `prowess test` has no use for it.
-    from prowess.gateway.methods.proof import ProofServices
+    from prowess.gateway.methods.proof import ProofServices  # `prowess test` has no use for it.
 
     return ProofServices(
         fresh=lambda names, agent: open_freshness(runtime).check(names, agent, keep=False),
