@@ -226,7 +226,7 @@ _PLAIN_MARKS = compile_late(f"[{''.join(_PLAIN)}]")
 _MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _MARK = compile_late(f"[{_MARKS}]")
 _WORD = compile_late(rf"[^\W\d_](?:[^\W\d_]|[{_MARKS}])*")
-_STRANGE_LINE = compile_late(r"[^\n]*[^\x00-\x7f\n][^\n]*")
+_LINE = compile_late(r"[^\n]+")
 _SUSPECT_LETTERS = "\u0180-\u02af\u1d00-\u1dbf\u1e00-\u1eff\ua722-\ua7ff\uab30-\uab6f"
 _SUSPECT_LATIN = compile_late(f"[{_SUSPECT_LETTERS}]")
 # Honest spelling marks a few letters of a word; a disguise marks most of them.
@@ -305,7 +305,10 @@ def _respell(view: View) -> View:
         return view
     out = Rewriter(view)
     at = 0
-    for line in _STRANGE_LINE.finditer(text):
+    # Every line by itself: a pattern for those that are strange would look at long plain ones again
+    # and again.
+    lines = (line for line in _LINE.finditer(text) if not line.group().isascii())
+    for line in lines:
         latin: bool | None = None
         for word in _WORD.finditer(line.group()):
             letters = word.group()

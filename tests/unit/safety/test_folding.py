@@ -115,3 +115,8 @@ def test_crafted_texts_are_folded_in_linear_time(unit: str) -> None:
             how(View.raw("a", (unit * size)[:size]))
 
     grows_with_size(fold_all)
+
+
+@pytest.mark.slow
+def test_a_long_plain_line_beside_a_strange_one_is_folded_in_linear_time() -> None:
+    grows_with_size(lambda size: fold(View.raw("a.js", "\u0430b\n" + "x=1;" * size)))

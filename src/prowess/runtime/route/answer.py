@@ -89,7 +89,7 @@ _READ_BY_MODELS = frozenset((Surface.MCP, Surface.HOOK))
 # From which score on a coding agent is told of a skill in the midst of its work, if meaning took
 # part; words alone score lower. Half of everyday prompts come near some skill, and a few below this
 # are right (`benchmarks/quality/hints.py`).
-_UNASKED = 0.62
+_UNASKED = 0.55
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -234,7 +234,17 @@ _OF_A_BOT = re.compile(r"BOT|HOOK|CHAT", re.IGNORECASE)
 
 def _is_own(name: str, host: str) -> bool:
     """Whether a word of the name is in the host's: TELEGRAM_BOT_TOKEN and api.telegram.org."""
-    return any(len(word) >= _SPEAKING and word.lower() in host for word in name.split("_"))
+    where = _find_speaking_part(host)
+    return any(len(word) >= _SPEAKING and word.lower() in where for word in name.split("_"))
+
+
+def _find_speaking_part(host: str) -> str:
+    """Return what of a host's name says whose it is.
+
+    Teams run servers of their own (`gitlab.team.com`), so all of a name that costs something; below
+    one that does not, anybody puts any word.
+    """
+    return host if has_settled_name(host) else find_owner_label(host)
 
 
 def _is_declared(host: str, scene: Scene) -> bool:
@@ -248,7 +258,8 @@ def _is_declared(host: str, scene: Scene) -> bool:
 def _belongs_elsewhere(name: str, host: str) -> bool:
     owners = read_table(_FILE)["variables"]
     word = next((word for word in name.upper().split("_") if word in owners), None)
-    return word is not None and not any(owner in host for owner in owners[word].split())
+    where = _find_speaking_part(host)
+    return word is not None and not any(owner in where for owner in owners[word].split())
 
 
 def _is_owner(labels: tuple[str, ...], host: str) -> bool:
