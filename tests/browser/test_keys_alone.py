@@ -87,8 +87,10 @@ def test_what_is_missing_is_given_and_a_coding_agent_is_connected(
 
     page = visiting(team).go("/connect?settingsAgentId=main")
     press(page, "^Connect Claude Code")
-    expect(page.get_by_role("dialog")).to_be_visible()
-    press(page, "^Connect Claude Code$|^Write|^Connect$")
+    # Its title says the same, and stands there before the plan does.
+    agree = page.get_by_role("dialog").get_by_role("button", name="Connect Claude Code")
+    expect(agree).to_be_visible()
+    press(page, "^Connect Claude Code$")
     said(page, "Claude Code")
 
 
