@@ -1,9 +1,9 @@
 """How quiet hints are with everyday prompts, and how right with fitting ones.
 
-    python -m benchmarks.quality.hints [--set reserve]
+    python -m benchmarks.quality.hints [--set unseen]
 
 The skills and prompts are in `hints.toml`, which says what the bar in `runtime.route.answer` was
-set by, and which prompts it had never met.
+set by, and which prompts it was not.
 """
 
 import argparse
