@@ -40,7 +40,7 @@ from benchmarks.load.world import World, make_world
 from tests.integration.postgres_world import PostgresProcess, new_database, running_postgres
 
 from prowess.host.store.database import open_database
-from prowess.host.store.migrations import migrate
+from prowess.host.store.fleet.administration import migrate
 
 _PATIENCE_S = 180.0
 _WRITERS = 4

@@ -35,7 +35,7 @@ import sqlalchemy as sa
 from tests.integration.postgres_world import new_database, running_postgres
 
 from prowess.host.store.database import Database, open_database, open_file
-from prowess.host.store.migrations import migrate
+from prowess.host.store.fleet.administration import migrate
 from prowess.hub.catalogue import shape_name
 from prowess.hub.model import HubCaller, HubRole
 from prowess.hub.ranking import FIELDS, count_words, list_terms, read_asked, read_texts, weigh

@@ -24,7 +24,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from prowess.host.store.database import Database, open_database, open_file
-from prowess.host.store.migrations import migrate
+from prowess.host.store.fleet.administration import migrate
 
 VARIABLE = "PROWESS_TEST_DATABASE_URL"
 # PostgreSQL refuses to run as root; this user is on every system that has users.

@@ -20,7 +20,7 @@ from prowess.host.store.database import (
     open_file,
     read_version,
 )
-from prowess.host.store.migrations import migrate, read_state
+from prowess.host.store.fleet.administration import migrate, read_state
 
 TABLES = Tables(METADATA)
 

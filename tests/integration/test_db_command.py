@@ -13,8 +13,7 @@ from tests.integration.test_store_proposals import make
 from prowess.cli.main import main
 from prowess.errors import StoreError
 from prowess.host.store.database import Database, open_database, open_file
-from prowess.host.store.fleet.administration import copy_files, count_rows, find_problems
-from prowess.host.store.migrations import migrate
+from prowess.host.store.fleet.administration import copy_files, count_rows, find_problems, migrate
 from prowess.host.store.proposals import StoredProposals
 from prowess.host.store.sessions import StoredSessions
 from prowess.host.store.usage import SqliteUsage

@@ -21,7 +21,7 @@ from tools import outline
 
 import prowess
 from prowess.errors import EncoderError
-from prowess.host.models.encoder_endpoint import EndpointEncoder
+from prowess.host.models.endpoint import EndpointEncoder
 from prowess.host.models.local import (
     KNOWN_FILE,
     OUTLINE_FILE,

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from prowess.errors import StoreError, SuiteError
 from prowess.evaluation.routing import MOST_TESTS, RoutingTest, RoutingTestPorts, RoutingTests
-from prowess.host.evaluation import read_suites
-from prowess.host.store.saved_tests import RoutingTestsFile
+from prowess.host.evaluation import RoutingTestsFile, read_suites
 from prowess.testing import make_skill, open_memory
 
 NAME = st.from_regex(r"[a-z][a-z0-9-]{0,20}", fullmatch=True).filter(

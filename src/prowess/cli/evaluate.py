@@ -22,10 +22,9 @@ from prowess.evaluation.metrics import (
 )
 from prowess.evaluation.routing import BASELINES, OURS, Evaluation, NamedSkills, calibrate
 from prowess.evaluation.suites import Bench, Case, Suite, without_examples
-from prowess.host.evaluation import bench_folders, read_bench_folder, read_suites
+from prowess.host.evaluation import RoutingTestsFile, bench_folders, read_bench_folder, read_suites
 from prowess.host.sources.roots import find_named
 from prowess.host.store.routing import ThresholdsFile
-from prowess.host.store.saved_tests import RoutingTestsFile
 from prowess.routing.model import Thresholds
 from prowess.skills.catalog import merge
 from prowess.skills.model import Skill

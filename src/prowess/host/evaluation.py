@@ -1,26 +1,33 @@
-"""Suites, benchmarks, labelled sets and scenarios from disk.
+"""Suites, benchmarks, labelled sets, scenarios and saved tests from disk.
 
 They come with skills that strangers wrote, so every file is bounded before and after it is
 unpacked. A suite or a scenario that cannot be read never hides the others of its folder; a line of
 a labelled set that cannot be read is an error that names it, since a set that lost samples measures
 something else than it says.
+
+Messages that were saved as tests are one small file of the state folder, which `prowess eval` reads
+as a suite: each case has a `prompt` and either `expect` or `not`. Cases that somebody wrote into it
+in another shape stay there, and are not shown.
 """
 
 import base64
 import binascii
 import difflib
 import json
+import logging
 import lzma
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from prowess.errors import PathError, SuiteError
+from prowess.errors import PathError, StoreError, SuiteError, explain_failure
+from prowess.evaluation.routing import LONGEST_MESSAGE, MOST_TESTS, RoutingTest
 from prowess.evaluation.scanning import Label, LabelledSkill, SampleSet
 from prowess.evaluation.scenarios import Broken, Problem, Scenario, read_scenario
-from prowess.evaluation.suites import Bench, Problems, Suite, read_bench, read_suite
+from prowess.evaluation.suites import Bench, Problems, Suite, read_bench, read_suite, whole
 from prowess.host.files.handles import Content, is_path, read_bounded
+from prowess.host.files.state_files import locked, write_private
 from prowess.settings import Limits
 from prowess.skills import frontmatter, notation
 from prowess.skills.model import SKIPPED_FOLDERS
@@ -471,3 +478,112 @@ def _read_scenario(path: str) -> Scenario | Broken:
     except UnicodeDecodeError as error:
         line = content.data.count(b"\n", 0, error.start) + 1
         return Broken(name=_stem(path), problems=(Problem(line, "is not UTF-8"),))
+
+
+TESTS_FILE = "routing-tests.json"
+_MAX_BYTES = 16_000_000
+_LONGEST_NAME = 200
+_NOBODY = "none"
+
+
+class RoutingTestsFile:
+    """The tests in their file."""
+
+    def __init__(self, state: str) -> None:
+        self._path = os.path.join(state, TESTS_FILE)
+
+    @property
+    def path(self) -> str:
+        """Where they are."""
+        return self._path
+
+    def read(self) -> Sequence[RoutingTest]:
+        """Return all of them, the oldest first; what cannot be read counts as none."""
+        try:
+            return _tests(_cases(self._path))
+        except (OSError, ValueError, RecursionError) as error:
+            logging.getLogger(__name__).warning("tests.unreadable: %s: %s", self._path, error)
+            return []
+
+    def change(self, edit: Callable[[list[RoutingTest]], None]) -> None:
+        """Read, change and write them as one step.
+
+        Raises:
+            StoreError: they cannot be kept.
+        """
+        try:
+            with locked(self._path):
+                try:
+                    cases = _cases(self._path)
+                except (ValueError, RecursionError):
+                    # Somebody edited it by hand and slipped: their text is kept.
+                    os.replace(self._path, self._path + ".bak")
+                    cases = []
+                tests = _tests(cases)
+                edit(tests)
+                others = [case for number, case in enumerate(cases) if not _test(number, case)]
+                write_private(self._path, _written([*others, *map(_case, tests)]))
+        except OSError as error:
+            raise StoreError(self._path, f"cannot be changed: {explain_failure(error)}.") from error
+
+
+def _cases(path: str) -> list[object]:
+    match read_bounded(os.path.realpath(path), _MAX_BYTES):
+        case None:
+            return []
+        case Content(data=data):
+            return _listed(json.loads(data.decode("utf-8")))
+        case problem:
+            raise ValueError(problem.message)
+
+
+def _listed(values: object) -> list[object]:
+    match values:
+        case {"cases": [*cases]}:
+            return cases
+    raise ValueError("there is no list `cases` in it")
+
+
+def _tests(cases: Sequence[object]) -> list[RoutingTest]:
+    found = [_test(number, case) for number, case in enumerate(cases)]
+    return [test for test in found if test is not None][:MOST_TESTS]
+
+
+def _test(number: int, case: object) -> RoutingTest | None:
+    """Return a case as it is shown; None for one that only `prowess eval` understands."""
+    if not isinstance(case, Mapping) or not isinstance(case.get("prompt"), str):
+        return None
+    expected, forbidden = _name(case.get("expect")), _name(case.get("not"))
+    if expected is None and forbidden is None:
+        return None
+    added = case.get("addedAt")
+    return RoutingTest(
+        id=str(case.get("id") or f"case-{number}")[:_LONGEST_NAME],
+        message=whole(case["prompt"][:LONGEST_MESSAGE]),
+        skill=(forbidden or "") if expected is None else expected,
+        should=bool(expected),
+        added_at=float(added) if isinstance(added, int | float) else 0.0,
+    )
+
+
+def _name(value: object) -> str | None:
+    """Return the one name of a case; empty where it says that nobody is meant."""
+    names = value if isinstance(value, list) else [value]
+    if value is None or len(names) > 1 or not all(isinstance(name, str) for name in names):
+        return None
+    name = whole(str(names[0]).strip()[:_LONGEST_NAME]) if names else ""
+    return "" if name.lower() == _NOBODY else name
+
+
+def _written(cases: Sequence[object]) -> str:
+    text = json.dumps({"cases": cases}, indent=2, ensure_ascii=False)
+    return text.encode("utf-8", "replace").decode("utf-8") + "\n"
+
+
+def _case(test: RoutingTest) -> dict[str, Any]:
+    shown: dict[str, Any] = {"id": test.id, "prompt": test.message}
+    if test.should or not test.skill:
+        shown["expect"] = test.skill or _NOBODY
+    else:
+        shown["not"] = [test.skill]
+    return {**shown, "addedAt": test.added_at}

@@ -14,10 +14,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prowess.errors import HubError, ProwessError
-from prowess.hub.clawhub import clawhub_routes
-from prowess.hub.mcp import HubMcp
 from prowess.hub.model import HubSkill, HubVersion
-from prowess.hub.plugins import MARKETPLACE, plugin_routes
+from prowess.hub.protocols import MARKETPLACE, HubMcp, clawhub_routes, plugin_routes
 from prowess.hub.service import MOST_FOUND, Hit, HubService
 from prowess.hub.web import (
     HubRequest,

@@ -18,8 +18,7 @@ from prowess.host.config.file import ConfigFile
 from prowess.host.files.handles import stamp_file
 from prowess.host.files.state_files import ACCEPTANCES_FILE
 from prowess.host.processes.facts import LocalFacts
-from prowess.host.sharing.policy_places import PolicyPlaces
-from prowess.host.sharing.run_gate import BlockFinder, GovernedJudge
+from prowess.host.sharing.run_gate import BlockFinder, GovernedJudge, PolicyPlaces
 from prowess.host.sources.parsed_files import KeptListings
 from prowess.host.sources.roots import Folders, FolderSources, expand_path, has_many_folders
 from prowess.host.store.reports import SkillVerdicts, VerdictPorts
@@ -116,9 +115,9 @@ class Runtime:
     def routing(self) -> "RoutingService":
         """What finds the right skills for a message, made on first use."""
         if self._routing is None:
-            from prowess.host.sources.references import ReferenceFiles
+            from prowess.host.sources.parsed_files import ReferenceFiles
             from prowess.host.store import routing as files
-            from prowess.host.store.freshness import FreshnessFile
+            from prowess.host.store.routing import FreshnessFile
             from prowess.runtime.route.answer import RoutingPorts, RoutingService
 
             tools = RoutingPorts(
@@ -514,7 +513,7 @@ def _endpoint(settings: "EncoderSettings", address: str, environ: Mapping[str, s
     if settings.key_env and not key:
         problem = f"needs a key: set the environment variable {settings.key_env}."
         raise EncoderError(_ENDPOINT, problem)
-    from prowess.host.models.encoder_endpoint import EndpointEncoder
+    from prowess.host.models.endpoint import EndpointEncoder
 
     return EndpointEncoder(address, model=settings.model, key=key)
 

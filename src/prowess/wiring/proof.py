@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from prowess.errors import ModelError, SuiteError
 from prowess.host.files.handles import Content, read_bounded
-from prowess.host.processes.help_pages import HelpPages
+from prowess.host.processes.children import HelpPages
 from prowess.host.proof.agents import AgentProgram, find_judge_price, open_agent
 from prowess.host.proof.project import ProjectFolder
 from prowess.host.proof.records import JournalFile, ProofsFile
-from prowess.host.store.freshness import FreshnessFile
+from prowess.host.store.routing import FreshnessFile
 from prowess.proof.freshness import FolderTexts, ProjectFacts
 from prowess.proof.tasks import LeftBehind, ProofTask, is_test_file, read_tasks
 from prowess.runtime.ports import LanguageModel

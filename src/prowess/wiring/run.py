@@ -52,7 +52,7 @@ def open_runs(runtime: "Runtime") -> RunPorts:
 def open_texts(runtime: "Runtime") -> "SkillTexts":
     """Return what hands out the texts of skills, once the scanner has looked."""
     from prowess.host.sources.skill_files import SkillReading
-    from prowess.host.store.freshness import FreshnessFile
+    from prowess.host.store.routing import FreshnessFile
     from prowess.runtime.skill_texts import SkillTexts
 
     return SkillTexts(

@@ -52,12 +52,12 @@ from prowess.gateway.methods.system import (
 from prowess.gateway.server import gateway_server
 from prowess.host.config.file import to_settings
 from prowess.host.config.writer import ConfigStore
+from prowess.host.evaluation import RoutingTestsFile
 from prowess.host.files.containment import Root
 from prowess.host.files.state_files import only_instance
 from prowess.host.sharing.web import ask_hub, read_registry_access
 from prowess.host.sources.skill_files import read_inside
 from prowess.host.store.chats import ChatSessions
-from prowess.host.store.saved_tests import RoutingTestsFile
 from prowess.host.writers.trash import SkillRemoval
 from prowess.mcp.http import McpEndpoint
 from prowess.runtime.config.edits import ConfigEdits

@@ -21,8 +21,7 @@ from prowess.evaluation.skill_tests import (
     join_tests,
 )
 from prowess.evaluation.suites import Suite
-from prowess.host.evaluation import read_suites
-from prowess.host.store.saved_tests import RoutingTestsFile
+from prowess.host.evaluation import RoutingTestsFile, read_suites
 from prowess.runtime.route.index import Progress
 from prowess.skills.catalog import find
 from prowess.skills.harness.listings import Fate

@@ -48,7 +48,7 @@ def db_migrate_command(*, as_json: bool) -> int:
     Forward only, each step whole or not at all, one process at a time. Make a backup first
     (pg_dump): an older Prowess cannot read what a newer one made.
     """
-    from prowess.host.store.migrations import migrate
+    from prowess.host.store.fleet.administration import migrate
 
     steps: list[str] = []
     with _opened() as (_, database):
@@ -69,7 +69,7 @@ def db_status_command(*, as_json: bool) -> int:
 
     Exit code 0 when it can be used, 1 when it cannot.
     """
-    from prowess.host.store.migrations import read_state
+    from prowess.host.store.fleet.administration import read_state
 
     with open_runtime() as runtime:
         if not runtime.state.database_url:

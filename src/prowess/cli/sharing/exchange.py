@@ -13,9 +13,14 @@ from prowess.cli.terminal import CommandGroup
 from prowess.errors import LockError, PathError
 from prowess.host.files.containment import Root
 from prowess.host.sharing.signatures import BUNDLES
-from prowess.host.sharing.site import PublishedSkill, publish_artifacts, publish_site
+from prowess.host.sharing.site import (
+    PublishedSkill,
+    UploadRequest,
+    publish_artifacts,
+    publish_site,
+    upload_skills,
+)
 from prowess.host.sharing.sources import read_skill
-from prowess.host.sharing.upload import UploadRequest, upload_skills
 from prowess.host.sharing.web import CLAWHUB_REGISTRY, read_registry_access
 from prowess.runtime.sharing.ports import hash_package
 from prowess.runtime.sharing.service import AddRequest, Arrival, Sharing

@@ -19,8 +19,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from prowess.errors import SourceError
 from prowess.host.downloads import WebAnswer, WebRequest, exchange
-from prowess.host.sharing.packages import find_skills
-from prowess.host.sharing.web import name_host, unpack
+from prowess.host.sharing.web import find_skills, name_host, unpack
 from prowess.host.tool_downloads import ListedHosts
 from prowess.runtime.sharing.ports import Fetched, OfferedSkill, Progress
 from prowess.runtime.sharing.sync import CopiedFile

@@ -3,7 +3,8 @@
 A server is believed in nothing. What it announces (digest, size, files, name) must be what comes,
 and where it sends us to must be public https, or the host that a person named. Only that host may
 lie on this machine or in a private network. Everything is bounded and read into memory; nothing is
-written before all of it was checked.
+written before all of it was checked. From files to the skills among them the way is the same for
+every source.
 """
 
 import base64
@@ -11,7 +12,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any
@@ -20,14 +21,85 @@ from urllib.parse import quote, urlencode, urljoin, urlsplit
 from prowess.errors import ArchiveError, DownloadError, HubError, SourceError
 from prowess.host.downloads import Bounds, WebRequest, download, exchange
 from prowess.host.files.archives import read_archive
-from prowess.host.sharing.packages import find_skills
 from prowess.host.tool_downloads import ListedHosts
 from prowess.runtime.sharing.ports import Fetched, OfferedSkill, Progress, hash_package
 from prowess.runtime.sharing.sync import CopiedFile
-from prowess.safety.paths import PathRefused, collision_key, segments, shown
+from prowess.safety.paths import PathRefused, check_all, collision_key, segments, shown
 from prowess.safety.web_addresses import is_this_machine
 from prowess.sharing.lock import PREFIX, content_digest, digest_of
 from prowess.sharing.source import SourceKind, SourceSpec
+from prowess.skills import frontmatter
+from prowess.skills.model import SKIPPED_FOLDERS
+from prowess.skills.text import plain_name
+
+_SKILL_FILE = "skill.md"
+_LEFT_OUT = SKIPPED_FOLDERS | {".git"}
+
+
+def find_heads(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders that hold a SKILL.md and lie in no other such folder."""
+    heads = {
+        os.path.dirname(path)
+        for path in paths
+        if os.path.basename(path).lower() == _SKILL_FILE and _LEFT_OUT.isdisjoint(path.split("/"))
+    }
+    return tuple(
+        sorted(head for head in heads if not any(_is_below(head, other) for other in heads))
+    )
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path != folder and (not folder or path.startswith(f"{folder}/"))
+
+
+def find_skill_name(page: bytes, folder: str) -> str:
+    """Return the name that a skill gives itself, else its folder's.
+
+    Raises:
+        SourceError: neither can be the name of a folder.
+    """
+    found = frontmatter.read(frontmatter.decode(page).text).fields.get("name")
+    name = plain_name(found if isinstance(found, str) else "") or os.path.basename(folder)
+    try:
+        return segments(name, max_depth=1)[0]
+    except (PathRefused, IndexError):
+        raise SourceError(
+            shown(name or folder or "SKILL.md"),
+            "is no name that a folder can have: ask its author.",
+        ) from None
+
+
+def find_skills(
+    files: Mapping[str, CopiedFile], wanted: Sequence[str], place: str
+) -> tuple[OfferedSkill, ...]:
+    """Return the wanted skills among files; all of them where none is named, or none is there.
+
+    Raises:
+        SourceError: there is no skill, or one with files that no folder can hold.
+    """
+    heads = find_heads(files)
+    if not heads:
+        raise SourceError(shown(place), "holds no SKILL.md.")
+    found = tuple(_read_skill(files, head, place) for head in heads)
+    names = set(wanted)
+    return tuple(one for one in found if names & {one.name, os.path.basename(one.path)}) or found
+
+
+def _read_skill(files: Mapping[str, CopiedFile], head: str, place: str) -> OfferedSkill:
+    base = f"{head}/" if head else ""
+    mine = {
+        path[len(base) :]: file
+        for path, file in files.items()
+        if path.startswith(base) and _LEFT_OUT.isdisjoint(path[len(base) :].split("/"))
+    }
+    page = next(path for path in mine if path.lower() == _SKILL_FILE)
+    try:
+        check_all(mine)
+    except PathRefused as error:
+        raise SourceError(shown(place), f"{shown(error.path)} {error.problem}") from error
+    name = find_skill_name(mine[page].content, head or place)
+    return OfferedSkill(name=name, path=head, files=mine)
+
 
 _MIB = 1 << 20
 _MOST_INDEX, _MOST_ARCHIVE, _MOST_PAGE = 8 * _MIB, 64 * _MIB, 2 * _MIB

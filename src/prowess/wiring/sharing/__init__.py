@@ -18,7 +18,7 @@ from prowess.host.sharing.governance import (
     PolicyGate,
     SharedDecisionLog,
 )
-from prowess.host.sharing.policy_places import PolicyPlaces
+from prowess.host.sharing.run_gate import PolicyPlaces
 from prowess.host.sharing.signatures import SkillSignatures
 from prowess.host.sharing.sources import AllSources
 from prowess.runtime.sharing.service import Sharing, SharingPorts

@@ -9,9 +9,9 @@ from typing import Any
 
 from prowess.errors import ProwessError
 from prowess.host.sharing.governance import DecisionLog
-from prowess.host.sharing.packages import find_skills
 from prowess.host.sharing.signatures import SkillSignatures
 from prowess.host.sharing.site import check_publishable
+from prowess.host.sharing.web import find_skills
 from prowess.host.store.database import open_database, open_file
 from prowess.host.writers.export import pack_build
 from prowess.hub.catalogue import Catalogue
