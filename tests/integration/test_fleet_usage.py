@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.host.store.fleet.usage import StoredUsage
+from prowess.host.store.fleet.last_known import LastKnownUsage
 from prowess.host.store.usage import SqliteUsage
 from prowess.runtime.usage import UsageDay, UsageEvent, UsageQuery, UsageStore, UsageTotal, Use
 
@@ -17,7 +17,7 @@ START = 1_700_000_000_000
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[UsageStore]:
     bounds = {"most_events": 50, "most_pairs": 10, "most_days": 3}
     if request.param == "postgresql":
-        yield StoredUsage(request.getfixturevalue("postgres"), **bounds)
+        yield LastKnownUsage(request.getfixturevalue("postgres"), **bounds)
         return
     opened = SqliteUsage(str(tmp_path / "usage.db"), **bounds)
     yield opened

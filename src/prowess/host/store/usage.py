@@ -1,18 +1,21 @@
-"""The log of what became of skills, in one SQLite file, with the standard library alone.
+"""The log of what became of skills: in one SQLite file, or in the database of a fleet.
 
-It stands in a file of its own and stays small whatever is written to it: one row for each skill of
-each agent, of which the longest unused go first, and the newest events. A file that is broken is
-set aside, with a warning, and another is begun: numbers about the past are no reason to stop. Only
-one such file is kept, so that a disk which breaks files is not filled by it.
+It stays small whatever is written to it: one row for each skill of each agent, of which the longest
+unused go first, and the newest events. The statements are the same for both engines; a fleet's is
+opened elsewhere (`fleet/last_known`), so that a hook needs the standard library alone. A file that
+is broken is set aside, with a warning, and another is begun: numbers about the past are no reason
+to stop. Only one such file is kept, so that a disk which breaks files is not filled by it.
 """
 
+import itertools
 import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import date
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from prowess.errors import StoreError
 from prowess.host.store import sqlite as sqlite_files
@@ -92,88 +95,103 @@ _SCHEMA = (
     _DAYS_OF_EVENTS,
     "CREATE INDEX IF NOT EXISTS totals_by_time ON totals (touched_ms)",
 )
-_COUNT = """
-    INSERT INTO totals (
-        skill, agent, listed, routed, loaded, invoked, corrected, used_ms, touched_ms
+_KINDS = tuple(use.value for use in Use)
+# From here on both engines understand what is asked. In braces: what stands before the name of each
+# table, where the engine has a row, and these.
+_PARTS = {
+    "kinds": ", ".join(_KINDS),
+    "known": ", ".join(f"'{kind}'" for kind in _KINDS),
+    "of_agent": "(CAST(:agent AS TEXT) IS NULL OR agent = :agent)",
+    "of_skill": "(CAST(:skill AS TEXT) IS NULL OR skill = :skill)",
+    "all_but": "LIMIT 9223372036854775807 OFFSET",
+}
+
+
+def _count(table: str, keys: Sequence[str], counts: Sequence[str], latest: Sequence[str]) -> str:
+    """Return what adds numbers to a row, which is made where it is missing; times only grow."""
+    names = (*keys, *counts, *latest)
+    sums = [f"{name} = {table}.{name} + excluded.{name}" for name in counts]
+    later = [
+        f"{name} = CASE WHEN {table}.{name} IS NULL OR excluded.{name} > {table}.{name}"
+        f" THEN excluded.{name} ELSE {table}.{name} END"
+        for name in latest
+    ]
+    return (
+        # Only names of our own are put in.
+        f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(f':{n}' for n in names)})"  # noqa: S608
+        f" ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {', '.join((*sums, *later))}"
     )
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (skill, agent) DO UPDATE SET
-        listed = listed + excluded.listed,
-        routed = routed + excluded.routed,
-        loaded = loaded + excluded.loaded,
-        invoked = invoked + excluded.invoked,
-        corrected = corrected + excluded.corrected,
-        used_ms = CASE
-            WHEN excluded.used_ms IS NULL THEN used_ms
-            ELSE MAX(COALESCE(used_ms, 0), excluded.used_ms)
-        END,
-        touched_ms = MAX(touched_ms, excluded.touched_ms)
-"""
-_COUNT_DAY = """
-    INSERT INTO days (
-        day, skill, agent, listed, routed, loaded, invoked, corrected, unmatched
-    )
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (day, skill, agent) DO UPDATE SET
-        listed = listed + excluded.listed,
-        routed = routed + excluded.routed,
-        loaded = loaded + excluded.loaded,
-        invoked = invoked + excluded.invoked,
-        corrected = corrected + excluded.corrected,
-        unmatched = unmatched + excluded.unmatched
-"""
+
+
+_COUNT = _count("{p}totals", ("skill", "agent"), _KINDS, ("used_ms", "touched_ms"))
+_COUNT_DAY = _count("{p}days", ("day", "skill", "agent"), (*_KINDS, "unmatched"), ())
+_ADD = "INSERT INTO {p}events (at_ms, use, skill, agent) VALUES (:at_ms, :use, :skill, :agent)"
 _FORGET_DAYS = """
-    DELETE FROM days WHERE rowid IN (
-        SELECT rowid FROM days ORDER BY day DESC, rowid DESC LIMIT -1 OFFSET ?
+    DELETE FROM {p}days WHERE {row} IN (
+        SELECT {row} FROM {p}days ORDER BY day DESC, {row} DESC {all_but} :most
     )
 """
 _READ_DAYS = """
-    SELECT day, skill, agent, listed, routed, loaded, invoked, corrected, unmatched FROM days
-    WHERE day >= ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY day, skill, agent
+    SELECT day, skill, agent, {kinds}, unmatched FROM {p}days
+    WHERE day >= :first AND {of_agent} ORDER BY day, skill, agent
 """
 _FORGET_PAIRS = """
-    DELETE FROM totals WHERE rowid IN (
-        SELECT rowid FROM totals ORDER BY touched_ms DESC, rowid DESC LIMIT -1 OFFSET ?
+    DELETE FROM {p}totals WHERE {row} IN (
+        SELECT {row} FROM {p}totals ORDER BY touched_ms DESC, {row} DESC {all_but} :most
     )
 """
-_FORGET_EVENTS = "DELETE FROM events WHERE sequence <= (SELECT MAX(sequence) FROM events) - ?"
+_FORGET_EVENTS = """
+    DELETE FROM {p}events WHERE sequence <= (SELECT MAX(sequence) FROM {p}events) - :most
+"""
 _READ_TOTALS = """
-    SELECT skill, agent, listed, routed, loaded, invoked, corrected, used_ms FROM totals
-    WHERE (?1 IS NULL OR agent = ?1) AND (?2 IS NULL OR skill = ?2)
-    ORDER BY touched_ms DESC, rowid DESC LIMIT ?3
+    SELECT skill, agent, {kinds}, used_ms FROM {p}totals
+    WHERE {of_agent} AND {of_skill} ORDER BY touched_ms DESC, {row} DESC LIMIT :most
 """
 # A kind that only a later Prowess knows is none for this one.
 _READ_EVENTS = """
-    SELECT sequence, at_ms, use, skill, agent FROM events
-    WHERE (?1 IS NULL OR agent = ?1) AND (?2 IS NULL OR skill = ?2) AND sequence > ?3
-        AND use IN ('listed', 'routed', 'loaded', 'invoked', 'corrected')
-    ORDER BY sequence LIMIT ?4
+    SELECT sequence, at_ms, use, skill, agent FROM {p}events
+    WHERE {of_agent} AND {of_skill} AND sequence > :after AND use IN ({known})
+    ORDER BY sequence LIMIT :most
 """
 _LAST_USED = """
-    SELECT skill, MAX(used_ms) FROM totals
-    WHERE used_ms IS NOT NULL AND (?1 IS NULL OR agent = ?1) GROUP BY skill
+    SELECT skill, MAX(used_ms) FROM {p}totals
+    WHERE used_ms IS NOT NULL AND {of_agent} GROUP BY skill
 """
 
 _T = TypeVar("_T")
+_Row = Sequence[Any]
+_Values = Mapping[str, object]
 
 
-class SqliteUsage:
-    """The log in one file; safe for several threads and processes."""
+class Engine(Protocol):
+    """What runs statements with values by name: once and for an answer, or once for each row."""
+
+    def execute(self, statement: str, values: _Values, /) -> Iterable[_Row]:
+        """Return the rows of an answer."""
+
+    def executemany(self, statement: str, rows: Sequence[_Values], /) -> object:
+        """Run it with each row of values."""
+
+
+class UsageTables(ABC):
+    """The log in tables of either engine: it stays small, and numbers of events only grow."""
+
+    # What stands before the names of tables, where a row is, and how many writes share one look at
+    # the bounds.
+    _prefix, _row, _writes_between = "", "rowid", 1
 
     def __init__(
         self,
-        path: str,
         *,
         most_events: int = MOST_EVENTS,
         most_pairs: int = MOST_PAIRS,
         most_days: int = MOST_DAYS,
     ) -> None:
         """Nothing is opened or made yet."""
-        self._path = path
-        self._most_events, self._most_pairs = most_events, most_pairs
-        self._most_days = most_days
-        self._lock = threading.Lock()
-        self._file = sqlite_files.SqliteFile(path, _BUSY_S, self._prepare)
+        self._bounds = {
+            _FORGET_PAIRS: most_pairs, _FORGET_DAYS: most_days, _FORGET_EVENTS: most_events
+        }  # fmt: skip
+        self._writes = itertools.count()
 
     def add(
         self,
@@ -183,67 +201,99 @@ class SqliteUsage:
         days: Sequence[UsageDay] = (),
     ) -> None:
         """Add numbers to what is counted and events to the log, all or none of them."""
+        is_looked_at = next(self._writes) % self._writes_between == 0
 
-        def write() -> None:
-            sqlite_files.create(self._path)
-            connection = self._file.open()
-            with sqlite_files.transaction(connection):
-                connection.executemany(_COUNT, [_make_total_row(total, at_ms) for total in totals])
-                rows = [
-                    (e.at_ms, e.use.value, cut_name(e.skill), cut_name(e.agent_id)) for e in events
-                ]
-                connection.executemany(
-                    "INSERT INTO events (at_ms, use, skill, agent) VALUES (?, ?, ?, ?)", rows
-                )
-                connection.executemany(_COUNT_DAY, [_on_day(day) for day in days])
-                connection.execute(_FORGET_PAIRS, (self._most_pairs,))
-                connection.execute(_FORGET_DAYS, (self._most_days,))
-                connection.execute(_FORGET_EVENTS, (self._most_events,))
+        def write(engine: Engine) -> None:
+            engine.executemany(self._name(_COUNT), [_make_total_row(one, at_ms) for one in totals])
+            engine.executemany(self._name(_ADD), [_make_event_row(one) for one in events])
+            engine.executemany(self._name(_COUNT_DAY), [_make_day_row(one) for one in days])
+            for statement, most in self._bounds.items() if is_looked_at else ():
+                engine.execute(self._name(statement), {"most": most})
 
-        with self._lock:
-            self._try(write)
+        self._write(write)
 
     def read(self, query: UsageQuery) -> UsagePage:
         """Return a part of the log."""
-        chosen = (query.agent_id, query.skill)
+        chosen = {"agent": query.agent_id, "skill": query.skill}
+        most = query.most_events
 
-        def read() -> UsagePage:
-            connection = self._file.open()
-            with sqlite_files.transaction(connection, "BEGIN"):
-                totals = connection.execute(_READ_TOTALS, (*chosen, query.most_totals)).fetchall()
-                page = (*chosen, query.after, query.most_events + 1)
-                events = connection.execute(_READ_EVENTS, page).fetchall()
+        def look(engine: Engine) -> UsagePage:
+            asked = {**chosen, "most": query.most_totals}
+            totals = map(_total, engine.execute(self._name(_READ_TOTALS), asked))
+            asked = {**chosen, "after": query.after, "most": most + 1}
+            events = list(map(_event, engine.execute(self._name(_READ_EVENTS), asked)))
             return UsagePage(
-                totals=tuple(
-                    sorted(map(_total, totals), key=lambda one: (one.skill, one.agent_id))
-                ),
-                events=tuple(map(_event, events[: query.most_events])),
-                more=len(events) > query.most_events,
+                totals=tuple(sorted(totals, key=lambda one: (one.skill, one.agent_id))),
+                events=tuple(events[:most]),
+                more=len(events) > most,
             )
 
-        with self._lock:
-            return self._try(read) if sqlite_files.identity(self._path) else UsagePage()
+        return self._ask(query, look, UsagePage())
 
     def days(self, first: int, agent_id: str | None) -> Sequence[UsageDay]:
         """Return what happened from a day on, to one agent's skills or to all."""
+        asked = {"first": first, "agent": agent_id}
 
-        def read() -> list[UsageDay]:
-            return list(
-                map(_day, self._file.open().execute(_READ_DAYS, (first, agent_id)).fetchall())
-            )
+        def look(engine: Engine) -> list[UsageDay]:
+            return list(map(_day, engine.execute(self._name(_READ_DAYS), asked)))
 
-        with self._lock:
-            return self._try(read) if sqlite_files.identity(self._path) else ()
+        return self._ask(("days", first, agent_id), look, [])
 
     def last_used(self, agent_id: str | None = None) -> Mapping[str, int]:
         """Return when each skill was last used, by one agent or any, in milliseconds since 1970."""
 
-        def read() -> dict[str, int]:
-            rows = self._file.open().execute(_LAST_USED, (agent_id,)).fetchall()
+        def look(engine: Engine) -> dict[str, int]:
+            rows = engine.execute(self._name(_LAST_USED), {"agent": agent_id})
             return {str(skill): _whole(used_ms) for skill, used_ms in rows}
 
+        return self._ask(("used", agent_id), look, {})
+
+    def _name(self, statement: str) -> str:
+        return statement.format(p=self._prefix, row=self._row, **_PARTS)
+
+    @abstractmethod
+    def _ask(self, question: Hashable, look: Callable[[Engine], _T], nothing: _T) -> _T:
+        """Return what is found of one moment; `nothing` where nothing was ever written."""
+
+    @abstractmethod
+    def _write(self, write: Callable[[Engine], None]) -> None:
+        """Write all of it or nothing."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what was opened."""
+
+
+class SqliteUsage(UsageTables):
+    """The log in one file; safe for several threads and processes."""
+
+    def __init__(self, path: str, **bounds: int) -> None:
+        """Nothing is opened or made yet."""
+        super().__init__(**bounds)
+        self._path = path
+        self._lock = threading.Lock()
+        self._file = sqlite_files.SqliteFile(path, _BUSY_S, self._prepare)
+
+    def _ask(self, question: Hashable, look: Callable[[Engine], _T], nothing: _T) -> _T:
+        del question
+
+        def read() -> _T:
+            connection = self._file.open()
+            with sqlite_files.transaction(connection, "BEGIN"):
+                return look(connection)
+
         with self._lock:
-            return self._try(read) if sqlite_files.identity(self._path) else {}
+            return self._try(read) if sqlite_files.identity(self._path) else nothing
+
+    def _write(self, write: Callable[[Engine], None]) -> None:
+        def act() -> None:
+            sqlite_files.create(self._path)
+            connection = self._file.open()
+            with sqlite_files.transaction(connection):
+                write(connection)
+
+        with self._lock:
+            self._try(act)
 
     def close(self) -> None:
         """Give the file back; a later use opens it again."""
@@ -295,17 +345,39 @@ def local_day(at_ms: int) -> int:
     return date(there.tm_year, there.tm_mon, there.tm_mday).toordinal()
 
 
-def _make_total_row(total: UsageTotal, at_ms: int) -> tuple[str | int | None, ...]:
-    counts = [total.counts.get(use, 0) for use in Use]
-    return (cut_name(total.skill), cut_name(total.agent_id), *counts, total.last_used_ms, at_ms)
+def _make_names(skill: str, agent_id: str) -> dict[str, object]:
+    """Return names as they can be stored: bounded, and without half characters.
+
+    Nor with the one character that no text of PostgreSQL holds.
+    """
+    kept = {"skill": skill, "agent": agent_id}
+    return {
+        key: name[:LONGEST_NAME]
+        .encode("utf-8", "replace")
+        .decode("utf-8")
+        .replace("\0", "\N{REPLACEMENT CHARACTER}")
+        for key, name in kept.items()
+    }
 
 
-def _on_day(day: UsageDay) -> tuple[str | int, ...]:
-    counts = [day.counts.get(use, 0) for use in Use]
-    return (day.day, cut_name(day.skill), cut_name(day.agent_id), *counts, day.unmatched)
+def _make_total_row(total: UsageTotal, at_ms: int) -> _Values:
+    counts = {use.value: total.counts.get(use, 0) for use in Use}
+    times = {"used_ms": total.last_used_ms, "touched_ms": at_ms}
+    return {**_make_names(total.skill, total.agent_id), **counts, **times}
 
 
-def _day(row: tuple[object, ...]) -> UsageDay:
+def _make_day_row(day: UsageDay) -> _Values:
+    counts = {use.value: day.counts.get(use, 0) for use in Use}
+    names = _make_names(day.skill, day.agent_id)
+    return {"day": day.day, **names, **counts, "unmatched": day.unmatched}
+
+
+def _make_event_row(event: UsageEvent) -> _Values:
+    names = _make_names(event.skill, event.agent_id)
+    return {"at_ms": event.at_ms, "use": event.use.value, **names}
+
+
+def _day(row: _Row) -> UsageDay:
     day, skill, agent, *counts, unmatched = row
     return UsageDay(
         day=_whole(day),
@@ -316,12 +388,7 @@ def _day(row: tuple[object, ...]) -> UsageDay:
     )
 
 
-def cut_name(name: str) -> str:
-    """Return a name as it can be stored: bounded, and without half characters."""
-    return name[:LONGEST_NAME].encode("utf-8", "replace").decode("utf-8")
-
-
-def _total(row: tuple[object, ...]) -> UsageTotal:
+def _total(row: _Row) -> UsageTotal:
     skill, agent, *counts, used_ms = row
     return UsageTotal(
         skill=str(skill),
@@ -331,7 +398,7 @@ def _total(row: tuple[object, ...]) -> UsageTotal:
     )
 
 
-def _event(row: tuple[object, ...]) -> UsageEvent:
+def _event(row: _Row) -> UsageEvent:
     sequence, at_ms, use, skill, agent = row
     return UsageEvent(
         use=Use(str(use)),

@@ -7,16 +7,18 @@ what nobody asked before, the error stands.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import sqlalchemy as sa
 
 from prowess.errors import DatabaseLostError
-from prowess.host.store.database import Database
-from prowess.host.store.fleet.usage import StoredUsage
+from prowess.host.store.database import NUMBER, Database, Tables
 from prowess.host.store.proposals import StoredProposals
 from prowess.host.store.sessions import StoredSessions
+from prowess.host.store.usage import Engine, UsageTables
 from prowess.runtime.ports import StoredSnapshot
-from prowess.runtime.usage import UsageDay, UsagePage, UsageQuery
+from prowess.runtime.usage import Use
 from prowess.runtime.workshop.ports import EVERYTHING
 from prowess.workshop.proposal import Begun, Proposal, ProposalEvent, State, Subject
 
@@ -117,24 +119,74 @@ class LastKnownSessions(StoredSessions):
         """Nothing is held open here: the database belongs to whoever opened it."""
 
 
-class LastKnownUsage(StoredUsage):
-    """Numbers of use that can be shown without the database."""
+_KINDS = tuple(use.value for use in Use)
+USAGE = sa.MetaData()
+sa.Table(
+    "usage_totals",
+    USAGE,
+    sa.Column("skill", sa.String, primary_key=True),
+    sa.Column("agent", sa.String, primary_key=True),
+    *(sa.Column(kind, sa.BigInteger, nullable=False) for kind in _KINDS),
+    sa.Column("used_ms", sa.BigInteger),
+    sa.Column("touched_ms", sa.BigInteger, nullable=False),
+    sa.Index("usage_totals_by_time", "touched_ms"),
+)
+sa.Table(
+    "usage_events",
+    USAGE,
+    sa.Column("sequence", NUMBER, primary_key=True),
+    sa.Column("at_ms", sa.BigInteger, nullable=False),
+    *(sa.Column(name, sa.String, nullable=False) for name in ("use", "skill", "agent")),
+)
+sa.Table(
+    "usage_days",
+    USAGE,
+    sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("skill", sa.String, primary_key=True),
+    sa.Column("agent", sa.String, primary_key=True),
+    *(sa.Column(kind, sa.BigInteger, nullable=False) for kind in (*_KINDS, "unmatched")),
+)
 
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self._answers = _Answers()
 
-    def read(self, query: UsageQuery) -> UsagePage:
-        """Return a part of the log."""
-        look = super().read
-        return self._answers.ask(query, lambda: look(query))
+class _Engine(NamedTuple):
+    """Runs the statements of the log in a database."""
 
-    def days(self, first: int, agent_id: str | None) -> Sequence[UsageDay]:
-        """Return what happened from a day on, to one agent's skills or to all."""
-        look = super().days
-        return self._answers.ask(("days", first, agent_id), lambda: look(first, agent_id))
+    connection: sa.Connection
 
-    def last_used(self, agent_id: str | None = None) -> Mapping[str, int]:
-        """Return when each skill was last used, by one agent or any, in milliseconds since 1970."""
-        look = super().last_used
-        return self._answers.ask(("used", agent_id), lambda: look(agent_id))
+    def execute(self, statement: str, values: Mapping[str, object], /) -> Iterable[Sequence[Any]]:
+        """Return the rows of an answer."""
+        return self.connection.execute(sa.text(statement), values)
+
+    def executemany(self, statement: str, rows: Sequence[Mapping[str, object]], /) -> object:
+        """Run it with each row of values."""
+        return self.connection.execute(sa.text(statement), rows) if rows else None
+
+
+class LastKnownUsage(UsageTables):
+    """Numbers of use of all gateways, which can be shown without the database."""
+
+    # Bounds are about the disk, not about a row.
+    _prefix, _row, _writes_between = "usage_", "ctid", 64
+    _tables = Tables(USAGE)
+
+    def __init__(self, database: Database, **bounds: int) -> None:
+        super().__init__(**bounds)
+        self._database, self._answers = database, _Answers()
+
+    def close(self) -> None:
+        """Nothing is held open here: the database belongs to whoever opened it."""
+
+    def _ask(self, question: Hashable, look: Callable[[Engine], _T], nothing: _T) -> _T:
+        del nothing
+
+        def read() -> _T:
+            with self._database.reading(self._tables) as connection:
+                return look(_Engine(connection))
+
+        return self._answers.ask(question, read)
+
+    def _write(self, write: Callable[[Engine], None]) -> None:
+        # In turn, so that whoever asks for what came after an event misses none that was given a
+        # smaller number and kept later.
+        with self._database.writing(self._tables, turn="usage") as connection:
+            write(_Engine(connection))
