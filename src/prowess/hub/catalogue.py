@@ -8,7 +8,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import permutations
 from typing import Any
 
@@ -436,25 +436,7 @@ class Catalogue:
             files[row.version_id].append(
                 HubFile(path=row.path, sha256=row.sha256, size=row.size, executable=row.executable)
             )
-        return [
-            HubVersion(
-                id=row.id,
-                skill_id=row.skill_id,
-                version=row.version,
-                state=VersionState(row.state),
-                files=tuple(files[row.id]),
-                archive=row.archive,
-                publisher=row.publisher,
-                created_ms=row.created_ms,
-                changelog=row.changelog,
-                reviewer=row.reviewer,
-                reason=row.reason,
-                manifest=json.loads(row.manifest),
-                scan=json.loads(row.scan),
-                provenance=json.loads(row.provenance),
-            )
-            for row in rows
-        ]
+        return [_read_version(row, files[row.id]) for row in rows]
 
 
 def newest_of(versions: Sequence[HubVersion]) -> HubVersion | None:
@@ -493,15 +475,11 @@ def _select_skills(*more: Any) -> "sa.Select[Any]":  # noqa: ANN401
 
 def read_skill(row: "sa.Row[Any]") -> HubSkill:
     """Return the skill that a row holds."""
-    return HubSkill(
-        id=row.id,
-        namespace=read_namespace(row, "space"),
-        name=row.name,
-        title=row.title,
-        summary=row.summary,
-        created_ms=row.created_ms,
-        updated_ms=row.updated_ms,
-        deprecated=row.deprecated,
-        downloads=row.downloads,
-        resembles=row.resembles,
-    )
+    same = {one.name: getattr(row, one.name) for one in fields(HubSkill) if one.name != "namespace"}
+    return HubSkill(namespace=read_namespace(row, "space"), **same)
+
+
+def _read_version(row: "sa.Row[Any]", files: Sequence[HubFile]) -> HubVersion:
+    found = {one.name: getattr(row, one.name) for one in fields(HubVersion) if one.name != "files"}
+    found |= {name: json.loads(found[name]) for name in ("manifest", "scan", "provenance")}
+    return HubVersion(**{**found, "state": VersionState(row.state), "files": tuple(files)})

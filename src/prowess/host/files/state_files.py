@@ -10,7 +10,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,21 @@ def locked(path: str) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+@contextmanager
+def hold_alone(path: str, subject: str) -> Iterator[None]:
+    """Let one process at a time in, as `locked` does; `subject` is what a person knows.
+
+    Raises:
+        PathError: the lock file cannot be made.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(path))
+        except OSError as error:
+            raise PathError(subject, f"cannot be locked: {explain_failure(error)}.") from error
+        yield
 
 
 # Keeps other writers of a file out: those of this machine, or of a whole fleet.

@@ -19,7 +19,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from prowess.errors import SourceError
 from prowess.host.downloads import WebAnswer, WebRequest, exchange
-from prowess.host.sharing.web import find_skills, name_host, unpack
+from prowess.host.sharing.web import find_skills, name_host, read_rows, unpack
 from prowess.host.tool_downloads import ListedHosts
 from prowess.runtime.sharing.ports import Fetched, OfferedSkill, Progress
 from prowess.runtime.sharing.sync import CopiedFile
@@ -163,7 +163,7 @@ class _Registry:
 
     def read_inner(self, index: Mapping[str, Any]) -> dict[str, Any]:
         """Return the first manifest of an index: a skill is the same on every platform."""
-        rows = [one for one in _rows(index.get("manifests")) if _is_content(one)]
+        rows = [one for one in read_rows(index.get("manifests")) if _is_content(one)]
         if not rows:
             raise SourceError(self._subject(""), "has an index without manifests.")
         platforms = [_dump(_mapping(one.get("platform"))) for one in rows]
@@ -179,7 +179,7 @@ class _Registry:
 
     def read_layers(self, manifest: Mapping[str, Any]) -> dict[str, CopiedFile]:
         """Return all files of an artifact."""
-        rows, left = _rows(manifest.get("layers")), _MOST_BLOB
+        rows, left = read_rows(manifest.get("layers")), _MOST_BLOB
         if not 0 < len(rows) <= _MOST_LAYERS:
             raise SourceError(self._subject(""), "has no layers that could hold a skill.")
         files: dict[str, CopiedFile] = {}
@@ -341,10 +341,6 @@ def _digest(row: Mapping[str, Any], subject: str) -> str:
 def _is_content(row: Mapping[str, Any]) -> bool:
     # Builders put statements about an image beside it, for a platform that there is not.
     return _mapping(row.get("platform")).get("os") != "unknown"
-
-
-def _rows(value: object) -> list[dict[str, Any]]:
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -278,7 +278,7 @@ class WebSource:
         }
         return [
             {key: str(row.get(name) or "") for key, name in keys.items()}
-            for row in _rows(rows)[:_MOST_FOUND]
+            for row in read_rows(rows)[:_MOST_FOUND]
         ]
 
     def _archive(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
@@ -288,7 +288,7 @@ class WebSource:
 
     def _well_known(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
         url, index = self._find_index(spec)
-        rows = _rows(index.get("skills"))
+        rows = read_rows(index.get("skills"))
         is_newer = _SCHEMA in str(index.get("$schema", ""))
         if index.get("$schema") and not is_newer:
             raise SourceError(shown(url), f"is of {shown(str(index['$schema']))}, not known here.")
@@ -354,7 +354,7 @@ class WebSource:
         version = spec.ref or self._latest(spec, f"{api}/skills/{quote(slug)}")
         _check_version(base, version)
         row = self.get_json(spec, f"{api}/skills/{quote(slug)}/versions/{quote(version)}")
-        promised = _rows((row.get("version") or {}).get("files"))
+        promised = read_rows((row.get("version") or {}).get("files"))
         query = urlencode({**asked, "version": version})
         content = self.get(spec, f"{api}/download?{query}", _MOST_ARCHIVE)
         files = unpack(content, f"{slug}@{version}")
@@ -378,7 +378,7 @@ class WebSource:
         content = self.get(spec, url, _MOST_ARCHIVE)
         _check_digest(url, content, promised)
         files = unpack(content, url)
-        _check_files(f"{spec.path}@{version}", files, _rows(row.get("files")))
+        _check_files(f"{spec.path}@{version}", files, read_rows(row.get("files")))
         skill = _only_skill(files, spec.path.rpartition("/")[2], f"{base}: {spec.path}")
         if content_digest(hash_package(skill.files)) != row.get("contentDigest"):
             problem = "its files are not those of the content digest that the hub names."
@@ -448,7 +448,8 @@ def make_fetched(spec: SourceSpec, skills: Sequence[OfferedSkill], resolved: str
     )
 
 
-def _rows(value: object) -> list[dict[str, Any]]:
+def read_rows(value: object) -> list[dict[str, Any]]:
+    """Return the objects of a list; none where something else is there."""
     rows = value if isinstance(value, list) else []
     return [row for row in rows if isinstance(row, dict)]
 

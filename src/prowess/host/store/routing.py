@@ -9,8 +9,8 @@ import ctypes
 import logging
 import os
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
 
 from prowess import routing
 from prowess.host.files.kept_files import KeptFiles, stamp_code
@@ -44,36 +44,83 @@ _MOST_PER_KIND = 50
 _LONGEST = 500
 
 
+FRESHNESS_FILE = "freshness.json"
+_MOST_SKILLS, _MOST_LISTED = 2_000, 600
+_SPAN = 2
+_T = TypeVar("_T")
+
+
+class _JsonFile(Generic[_T]):
+    """One file; `read` turns its JSON object into what is asked for, and `what` is for warnings."""
+
+    def __init__(
+        self, path: str, read: Callable[[dict[str, Any]], _T], what: str, hold: Hold = locked
+    ) -> None:
+        self._path, self._read, self._what, self._hold = path, read, what, hold
+        self._stamp: tuple[int, ...] | None = None
+        self._known = read({})
+
+    def read(self) -> _T:
+        """Return what the file says; what cannot be read counts as nothing."""
+        stamp = self._find_stamp()
+        if stamp != self._stamp:
+            try:
+                values = read_mapping(self._path)
+            except (OSError, ValueError) as error:
+                log = logging.getLogger(__name__)
+                log.warning("%s.unreadable: %s: %s", self._what, self._path, error)
+                values = {}
+            self._known, self._stamp = self._read(values), stamp
+        return self._known
+
+    def put(self, found: Mapping[str, object], most: int | None = None) -> None:
+        """Keep values by their keys, None for what is forgotten; the oldest above `most` go.
+
+        Raises:
+            StoreError: they cannot be kept.
+        """
+
+        def change(values: dict[str, Any]) -> None:
+            for key, value in found.items():
+                values.pop(key, None)
+                if value is not None:
+                    values[key] = value
+            for key in list(values)[: max(len(values) - (most or len(values)), 0)]:
+                del values[key]
+
+        change_mapping(self._path, change, self._hold)
+
+    def _find_stamp(self) -> tuple[int, ...] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            # Not there, or not for us: the same as empty.
+            return None
+        # A file that was replaced within one tick of the clock is still another file.
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+
 class ExamplesFile:
-    """Examples by the name of their skill; read again only when the file changed."""
+    """Examples by the name of their skill."""
 
     def __init__(self, state: str, hold: Hold = locked) -> None:
-        self._path, self._hold = os.path.join(state, EXAMPLES_FILE), hold
+        path = os.path.join(state, EXAMPLES_FILE)
+        self._file = _JsonFile(path, _read_examples, "routing", hold)
         self._indexes = open_indexes(state)
-        self._stamp: tuple[int, ...] | None = None
-        self._known: Mapping[str, Examples] = {}
 
     def read(self) -> Mapping[str, Examples]:
         """Return all of them; what cannot be read counts as none."""
-        stamp = _stamp(self._path)
-        if stamp != self._stamp:
-            self._known, self._stamp = _examples(_load(self._path)), stamp
-        return self._known
+        return self._file.read()
 
     def write(self, name: str, examples: Examples) -> None:
         """Replace the examples of one skill."""
-
-        def change(values: dict[str, Any]) -> None:
-            values.pop(name, None)
-            if examples:
-                values[name] = {
-                    "generated": _texts(list(examples.generated)),
-                    # The latest stay: how people speak of a skill changes.
-                    "confirmed": _texts(list(examples.confirmed)[-_MOST_PER_KIND:]),
-                    "nearMisses": _texts(list(examples.near_misses)),
-                }
-
-        change_mapping(self._path, change, self._hold)
+        row = {
+            "generated": _cut_texts(list(examples.generated)),
+            # The latest stay: how people speak of a skill changes.
+            "confirmed": _cut_texts(list(examples.confirmed)[-_MOST_PER_KIND:]),
+            "nearMisses": _cut_texts(list(examples.near_misses)),
+        }
+        self._file.put({name: row if examples else None})
         # Indexes hold examples, too, and must not know longer what was taken back.
         self._indexes.forget()
 
@@ -82,16 +129,12 @@ class ThresholdsFile:
     """Calibrated thresholds by the id of the encoder that they belong to."""
 
     def __init__(self, state: str, hold: Hold = locked) -> None:
-        self._path, self._hold = os.path.join(state, THRESHOLDS_FILE), hold
-        self._stamp: tuple[int, ...] | None = None
-        self._known: dict[str, Any] = {}
+        path = os.path.join(state, THRESHOLDS_FILE)
+        self._file = _JsonFile(path, dict[str, Any], "routing", hold)
 
     def read(self, encoder_id: str) -> Thresholds | None:
         """Return what was calibrated for an encoder, if anything."""
-        stamp = _stamp(self._path)
-        if stamp != self._stamp:
-            self._known, self._stamp = _load(self._path), stamp
-        found = self._known.get(encoder_id)
+        found = self._file.read().get(encoder_id)
         if not isinstance(found, Mapping):
             return None
         load, offer = _share(found.get("load")), _share(found.get("offer"))
@@ -103,13 +146,37 @@ class ThresholdsFile:
         Raises:
             StoreError: they cannot be kept.
         """
+        kept = None if thresholds is None else {"load": thresholds.load, "offer": thresholds.offer}
+        self._file.put({encoder_id: kept})
 
-        def change(values: dict[str, Any]) -> None:
-            values.pop(encoder_id, None)
-            if thresholds is not None:
-                values[encoder_id] = {"load": thresholds.load, "offer": thresholds.offer}
 
-        change_mapping(self._path, change, self._hold)
+class FreshnessFile:
+    """What checks of freshness found, by the path of each skill."""
+
+    def __init__(self, state: str) -> None:
+        path = os.path.join(state, FRESHNESS_FILE)
+        self._file = _JsonFile(path, _read_freshness, "freshness")
+
+    def read(self) -> Mapping[str, StaleSkill]:
+        """Return all of it; what cannot be read counts as nothing."""
+        return self._file.read()
+
+    def write(self, found: Mapping[str, StaleSkill]) -> None:
+        """Keep what was found of some skills; the oldest are forgotten.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+        rows = {
+            path: {
+                "hash": one.content_hash,
+                "held": list(one.held)[:_MOST_LISTED],
+                "spans": [list(span) for span in one.spans],
+                "notes": list(one.notes)[:_MOST_LISTED],
+            }
+            for path, one in found.items()
+        }
+        self._file.put(rows, _MOST_SKILLS)
 
 
 def _share(value: object) -> float | None:
@@ -120,110 +187,37 @@ def _share(value: object) -> float | None:
     return float(value) if 0 <= value <= 1 else None
 
 
-def _stamp(path: str) -> tuple[int, ...] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        # Not there, or not for us: the same as empty.
-        return None
-    # A file that was replaced within one tick of the clock is still another file.
-    return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def _load(path: str) -> dict[str, Any]:
-    try:
-        return read_mapping(path)
-    except (OSError, ValueError) as error:
-        logging.getLogger(__name__).warning("routing.unreadable: %s: %s", path, error)
-        return {}
-
-
-def _examples(values: Mapping[str, Any]) -> dict[str, Examples]:
+def _read_examples(values: Mapping[str, Any]) -> dict[str, Examples]:
     return {
         name: Examples(
-            generated=_texts(entry.get("generated")),
-            confirmed=_texts(entry.get("confirmed")),
-            near_misses=_texts(entry.get("nearMisses")),
+            generated=_cut_texts(entry.get("generated")),
+            confirmed=_cut_texts(entry.get("confirmed")),
+            near_misses=_cut_texts(entry.get("nearMisses")),
         )
         for name, entry in values.items()
         if isinstance(entry, Mapping)
     }
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        return ()
-    texts = (text.strip()[:_LONGEST] for text in value if isinstance(text, str))
+def _cut_texts(value: object) -> tuple[str, ...]:
+    texts = (text.strip()[:_LONGEST] for text in _texts(value))
     return tuple(text for text in texts if text)[:_MOST_PER_KIND]
 
 
-FRESHNESS_FILE = "freshness.json"
-_MOST_SKILLS, _MOST_LISTED = 2_000, 600
-_SPAN = 2
-
-
-class FreshnessFile:
-    """The file of one state folder."""
-
-    def __init__(self, state: str) -> None:
-        self._path = os.path.join(state, FRESHNESS_FILE)
-        self._stamp: tuple[int, ...] | None = None
-        self._known: Mapping[str, StaleSkill] = {}
-
-    def read(self) -> Mapping[str, StaleSkill]:
-        """Return all of it; what cannot be read counts as nothing."""
-        try:
-            found = os.stat(self._path)
-            stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
-        except OSError:
-            # Nobody checked anything yet.
-            self._known, self._stamp = {}, None
-            return self._known
-        if stamp != self._stamp:
-            self._known, self._stamp = _load_freshness(self._path), stamp
-        return self._known
-
-    def write(self, found: Mapping[str, StaleSkill]) -> None:
-        """Keep what was found of some skills; the oldest are forgotten.
-
-        Raises:
-            StoreError: it cannot be kept.
-        """
-
-        def change(values: dict[str, Any]) -> None:
-            for path, one in found.items():
-                values.pop(path, None)
-                values[path] = {
-                    "hash": one.content_hash,
-                    "held": list(one.held)[:_MOST_LISTED],
-                    "spans": [list(span) for span in one.spans],
-                    "notes": list(one.notes)[:_MOST_LISTED],
-                }
-            for path in list(values)[: max(len(values) - _MOST_SKILLS, 0)]:
-                del values[path]
-
-        change_mapping(self._path, change)
-
-
-def _load_freshness(path: str) -> dict[str, StaleSkill]:
-    try:
-        values = read_mapping(path)
-    except (OSError, ValueError) as error:
-        logging.getLogger(__name__).warning("freshness.unreadable: %s: %s", path, error)
-        return {}
+def _read_freshness(values: Mapping[str, Any]) -> dict[str, StaleSkill]:
     return {
         place: StaleSkill(
             content_hash=str(entry.get("hash", "")),
-            held=_plain_texts(entry.get("held")),
+            held=_texts(entry.get("held")),
             spans=_spans(entry.get("spans")),
-            notes=_plain_texts(entry.get("notes")),
+            notes=_texts(entry.get("notes")),
         )
         for place, entry in values.items()
         if isinstance(entry, Mapping)
     }
 
 
-def _plain_texts(value: object) -> tuple[str, ...]:
+def _texts(value: object) -> tuple[str, ...]:
     return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
 
 

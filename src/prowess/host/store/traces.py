@@ -17,16 +17,16 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from prowess.errors import PathError, explain_failure
+from prowess.errors import PathError
 from prowess.experience.redaction import remove_secrets
 from prowess.host.files.containment import Root
 from prowess.host.files.handles import Content, is_folder, read_bounded
-from prowess.host.files.state_files import locked
+from prowess.host.files.state_files import hold_alone
 from prowess.host.harness.transcripts import MOST_BYTES, read_stream
 from prowess.safety.paths import TEMPORARY_PREFIX, shown
 from prowess.transcripts.formats import FORMATS, TITLE, TraceReading, read_markdown, read_records
@@ -264,14 +264,11 @@ class KeptTraces:
     @contextmanager
     def _locked(self) -> Iterator[Root]:
         """Hold the folder of all workspaces, alone: the bound is one for all of them."""
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(locked(str(self._folder / "traces")))
-            except OSError as error:
-                raise PathError(
-                    str(self._folder), f"cannot be locked: {explain_failure(error)}."
-                ) from error
-            yield stack.enter_context(Root.open(self._folder, create=True))
+        with (
+            hold_alone(str(self._folder / "traces"), str(self._folder)),
+            Root.open(self._folder, create=True) as root,
+        ):
+            yield root
 
 
 def _read_trace(root: Root, place: str) -> Trace:

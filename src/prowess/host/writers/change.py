@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from prowess.errors import ContainmentError, PathError, StaleChangeError, explain_failure
+from prowess.errors import ContainmentError, PathError, StaleChangeError
 from prowess.host.files.containment import Hook, Root
 from prowess.host.files.handles import reporting
-from prowess.host.files.state_files import Hold, locked
+from prowess.host.files.state_files import Hold, hold_alone
 from prowess.host.files.transaction import READY, SPARE, is_other_disk, move, swap
 from prowess.host.files.trash import RootPlace, copy_over
 from prowess.runtime.workshop.ports import DEFAULT_LIMITS, SKILL_FILE, FolderLimits
@@ -185,13 +185,10 @@ class SkillFolder:
         Raises:
             PathError: the state folder cannot be used, or a change cannot be brought to its end.
         """
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(locked(str(self._state / "change")))
-            except OSError as error:
-                problem = f"cannot be locked: {explain_failure(error)}."
-                raise PathError(str(self._state), problem) from error
-            stack.enter_context(self._hold(str(self._root / self.name)))
+        with (
+            hold_alone(str(self._state / "change"), str(self._state)),
+            self._hold(str(self._root / self.name)),
+        ):
             self._recover()
             yield
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prowess.errors import ContainmentError, PathError, explain_failure
+from prowess.errors import ContainmentError, PathError
 from prowess.experience.replay.script import script_head
 from prowess.host.files.containment import Hook, Root
 from prowess.host.files.handles import is_folder
-from prowess.host.files.state_files import locked
+from prowess.host.files.state_files import hold_alone
 from prowess.host.files.transaction import is_stray_file
 from prowess.host.writers.draft_trash import DraftInTrash, DraftItem, DraftTrash, read_files
 from prowess.safety.model import content_hash
@@ -74,13 +74,7 @@ class WorkspaceDrafts:
         Raises:
             PathError: the state folder cannot be used, or what was cut off cannot be settled.
         """
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(locked(str(self._notes / "change")))
-            except OSError as error:
-                raise PathError(
-                    str(self._notes), f"cannot be locked: {explain_failure(error)}."
-                ) from error
+        with hold_alone(str(self._notes / "change"), str(self._notes)):
             if self._workspace.is_dir():
                 with self._open() as root:
                     self._trash.settle(root)

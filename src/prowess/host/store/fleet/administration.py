@@ -263,15 +263,11 @@ def _read(source: sqlite3.Connection, name: str, table: sa.Table) -> Iterator[li
     wanted = set(table.c.keys())
     while chunk := rows.fetchmany(_ROWS_AT_ONCE):
         made = [{key: value for key, value in dict(row).items() if key in wanted} for row in chunk]
-        yield [_fit(row) for row in made] if name != "vectors" else list(_fit_vectors(made))
-
-
-def _fit(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row without the one character that no text of PostgreSQL holds."""
-    return {
-        key: value.replace("\0", "") if isinstance(value, str) else value
-        for key, value in row.items()
-    }
+        yield (
+            [caches.without_nul(row) for row in made]
+            if name != "vectors"
+            else list(_fit_vectors(made))
+        )
 
 
 def _fit_vectors(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -113,7 +113,7 @@ class SharedReports(SqliteReports):
         row = dict(zip(KEPT_COLUMNS, make_row(key, card), strict=True))
         try:
             with self._database.writing(TABLES) as connection:
-                self._database.put(connection, _REPORTS, [_without_nul(row)])
+                self._database.put(connection, _REPORTS, [without_nul(row)])
                 if take_lease(connection, "prune-reports", str(id(self)), _DAY_S):
                     oldest = self._now() - _OLDEST_REPORT_S
                     connection.execute(sa.delete(_REPORTS).where(_REPORTS.c.made < oldest))
@@ -121,7 +121,7 @@ class SharedReports(SqliteReports):
             self._warnings.say(error)
 
 
-def _without_nul(row: Mapping[str, Any]) -> dict[str, Any]:
+def without_nul(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row without the one character that no text of PostgreSQL holds."""
     return {
         name: value.replace("\0", "") if isinstance(value, str) else value
@@ -142,11 +142,6 @@ def make_vector_table(metadata: sa.MetaData) -> sa.Table:
         sa.Column("used", sa.Integer, nullable=False),
         sa.Index("vectors_by_use", "used"),
     )
-
-
-def _to_half(sent: bytes) -> bytes:
-    """Return a vector as the file of one machine has it."""
-    return np.frombuffer(sent[_HEAD_BYTES:], _SENT).astype(HALF).tobytes()
 
 
 class StoredVectors:
