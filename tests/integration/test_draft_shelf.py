@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from prowess.errors import ContainmentError, PathError, RemovalError
 from prowess.experience.replay.script import script_head
-from prowess.host.files import trash as folder_move
+from prowess.host.files import transaction as folder_move
 from prowess.host.writers import drafts as draft_shelf
 from prowess.host.writers.drafts import ListedDraft, WorkspaceDrafts
 from prowess.host.writers.trash import SkillTrash
@@ -800,7 +800,7 @@ def test_a_process_killed_at_any_step_loses_neither(quick_folder: Path, act: str
 @pytest.fixture
 def two_disks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the system refuse to rename or link from one root to the other, as between two disks."""
-    rename = folder_move.rename
+    rename = folder_move.rename_place
 
     def refuse(old: folder_move.RootPlace, new: folder_move.RootPlace) -> None:
         if old.root is not new.root:
@@ -810,7 +810,7 @@ def two_disks(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse_link(*_paths: object, **_folders: object) -> None:
         raise OSError(errno.EXDEV, "Invalid cross-device link")
 
-    monkeypatch.setattr(folder_move, "rename", refuse)
+    monkeypatch.setattr(folder_move, "rename_place", refuse)
     monkeypatch.setattr(os, "link", refuse_link)
 
 

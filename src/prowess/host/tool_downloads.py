@@ -28,8 +28,7 @@ from prowess.host.files.archives import ArchiveLimits, extract
 from prowess.host.files.containment import Root
 from prowess.host.files.handles import BY_HANDLE, reporting
 from prowess.host.files.state_files import locked
-from prowess.host.files.transaction import SPARE, exchange, hidden_name
-from prowess.host.files.trash import RootPlace, copy_over
+from prowess.host.files.transaction import SPARE, RootPlace, copy_over, exchange, hidden_name
 from prowess.runtime.install import InstallOutcome, Job, Preview, Watch
 from prowess.safety.packages import DownloadPlan, is_portable_name
 from prowess.safety.paths import TEMPORARY_PREFIX, is_hidden, shown

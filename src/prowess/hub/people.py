@@ -6,7 +6,7 @@ A token is shown once, when it is made; what is kept is its hash.
 import hashlib
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import sqlalchemy as sa
 
@@ -82,18 +82,7 @@ class HubPeople:
         """Return all tokens, the newest last."""
         query = sa.select(TOKENS).order_by(TOKENS.c.created_ms, TOKENS.c.id)
         with self._database.reading() as connection:
-            return [
-                TokenEntry(
-                    id=row.id,
-                    person=row.person,
-                    scopes=_read_scopes(row.scopes),
-                    is_operator=row.is_operator,
-                    created_ms=row.created_ms,
-                    expires_ms=row.expires_ms,
-                    revoked_ms=row.revoked_ms,
-                )
-                for row in connection.execute(query)
-            ]
+            return [_read_token(row) for row in connection.execute(query)]
 
     def revoke_token(self, token_id: str) -> None:
         """Let a token open nothing any more, at once.
@@ -253,6 +242,12 @@ def read_namespace(row: "sa.Row[tuple[object, ...]]", id_: str = "id") -> Namesp
         is_public=bool(found["is_public"]),
         is_reviewed=bool(found["is_reviewed"]),
     )
+
+
+# A row of the table.
+def _read_token(row: "sa.Row[tuple[object, ...]]") -> TokenEntry:
+    found = {one.name: getattr(row, one.name) for one in fields(TokenEntry)}
+    return TokenEntry(**{**found, "scopes": _read_scopes(row.scopes)})
 
 
 def _read_scopes(text: str) -> tuple[TokenScope, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import RemovalError
-from prowess.host.files import trash as folder_move
+from prowess.host.files import transaction as folder_move
 from prowess.host.writers.trash import SkillTrash, Trashed
 
 NOW = 1_800_000_000.0
@@ -347,14 +347,14 @@ def test_an_empty_trash_has_nothing_to_purge(tmp_path: Path) -> None:
 @pytest.fixture
 def two_disks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the system refuse to rename from one root to the other, as between two disks."""
-    rename = folder_move.rename
+    rename = folder_move.rename_place
 
     def refuse(old: folder_move.RootPlace, new: folder_move.RootPlace) -> None:
         if old.root is not new.root:
             raise OSError(errno.EXDEV, "Invalid cross-device link")
         rename(old, new)
 
-    monkeypatch.setattr(folder_move, "rename", refuse)
+    monkeypatch.setattr(folder_move, "rename_place", refuse)
 
 
 @pytest.mark.usefixtures("two_disks")

@@ -100,11 +100,11 @@ class Root:
                 folder = stack.enter_context(handles.hold_real(real))
             yield cls(folder)
 
-    def read(self, relative: str, limit: int, *, hard_links: bool = True) -> bytes:
+    def read(self, relative: str, limit: int) -> bytes:
         """Return the bytes of a regular file, at most `limit` of them.
 
         Raises:
-            PathError: it is missing, not a regular file, too large, or (on request) hard linked.
+            PathError: it is missing, not a regular file, or too large.
             ContainmentError: it is or lies behind a link.
         """
         with self._parent(relative) as (parent, name), reporting(relative, "read"):
@@ -113,7 +113,6 @@ class Root:
             fd = handles.open_file(parent, name, relative)
             try:
                 self._hook("opened-file")
-                handles.check_file(relative, os.fstat(fd), limit, hard_links=hard_links)
                 return handles.read_all(relative, fd, limit)
             finally:
                 os.close(fd)

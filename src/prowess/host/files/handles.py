@@ -335,31 +335,17 @@ def open_file(folder: Folder, name: str, relative: str) -> int:
     return fd
 
 
-def check_file(relative: str, state: os.stat_result, limit: int, *, hard_links: bool) -> None:
-    """Refuse what is not a regular file of at most `limit` bytes.
-
-    Raises:
-        PathError: it is something else.
-    """
-    if not stat.S_ISREG(state.st_mode):
-        raise PathError(shown(relative), "is not a regular file.")
-    if state.st_nlink > 1 and not hard_links:
-        problem = f"has {state.st_nlink} hard links: copy it, so that it is a file of its own."
-        raise PathError(shown(relative), problem)
-    if state.st_size > limit:
-        raise PathError(shown(relative), f"is larger than {limit} bytes.")
-
-
 def read_all(relative: str, fd: int, limit: int) -> bytes:
-    """Return all bytes of an open file; it may have grown since its size was checked.
+    """Return all bytes of an open regular file.
 
     Raises:
-        PathError: there are more than `limit`.
+        PathError: it is something else, or has more than `limit`.
     """
-    data = read_handle(fd, limit + 1)
-    if len(data) > limit:
-        raise PathError(shown(relative), f"is larger than {limit} bytes.")
-    return data
+    problem = _objection(relative, os.fstat(fd), limit, hard_links=True)
+    found = problem or _read(relative, fd, limit)
+    if isinstance(found, Content):
+        return found.data
+    raise PathError(shown(relative), f"{found.message}.")
 
 
 @contextmanager

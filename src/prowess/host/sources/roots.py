@@ -109,19 +109,26 @@ def _candidate(source: Source, found: FoundFile, limits: Limits) -> Iterator[Can
     if isinstance(content, Diagnostic):
         yield Candidate(path=found.path, document=None, problem=replace(content, path=found.path))
     elif isinstance(content, Content):
-        document = Document(
-            source=source,
-            path=found.path,
-            folder=found.folder,
-            content=content.data,
-            is_skill_file=found.is_skill_file,
-            real=found.real,
-            sidecar=read_sidecar(found._replace(has_sidecar=found.is_skill_file)),
+        document = _make_document(
+            source, found._replace(has_sidecar=found.is_skill_file, resources=()), content
         )
         # A stand-alone text has no files of its own.
         files, away = _list_files(found.real) if found.is_skill_file else ((), {})
         pages = _read_pages(found.real, files) if found.is_skill_file else {}
         yield Candidate(path=found.path, document=document, files=files, pages=pages, away=away)
+
+
+def _make_document(source: Source, found: FoundFile, content: Content) -> Document:
+    return Document(
+        source=source,
+        path=found.path,
+        folder=found.folder,
+        content=content.data,
+        is_skill_file=found.is_skill_file,
+        resources=found.resources,
+        real=found.real,
+        sidecar=read_sidecar(found),
+    )
 
 
 def _read_pages(folder: str, files: Sequence[str]) -> dict[str, str]:
@@ -434,16 +441,7 @@ class FolderSources:
             return _refuse(stamp, found, replace(content, path=found.path), old)
         if old is not None and not found.has_sidecar and _says_the_same(old, content):
             return old._replace(stamp=stamp, settled=is_settled(stamp), kept=False)
-        document = Document(
-            source=source,
-            path=found.path,
-            folder=found.folder,
-            content=content.data,
-            is_skill_file=found.is_skill_file,
-            resources=found.resources,
-            real=found.real,
-            sidecar=read_sidecar(found),
-        )
+        document = _make_document(source, found, content)
         # Whoever finds all files as they were kept needs no parser.
         from prowess.skills.parse import parse
 

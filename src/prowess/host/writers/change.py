@@ -31,8 +31,15 @@ from prowess.errors import ContainmentError, PathError, StaleChangeError
 from prowess.host.files.containment import Hook, Root
 from prowess.host.files.handles import reporting
 from prowess.host.files.state_files import Hold, hold_alone
-from prowess.host.files.transaction import READY, SPARE, is_other_disk, move, swap
-from prowess.host.files.trash import RootPlace, copy_over
+from prowess.host.files.transaction import (
+    READY,
+    SPARE,
+    RootPlace,
+    copy_over,
+    is_other_disk,
+    move,
+    swap,
+)
 from prowess.runtime.workshop.ports import DEFAULT_LIMITS, SKILL_FILE, FolderLimits
 from prowess.safety.model import content_hash
 from prowess.safety.paths import (

@@ -22,14 +22,14 @@ from typing import Any, NamedTuple
 from prowess.errors import PathError
 from prowess.host.files.containment import Hook, Root
 from prowess.host.files.handles import BY_HANDLE, is_folder, reporting
-from prowess.host.files.transaction import is_stray
-from prowess.host.files.trash import (
+from prowess.host.files.transaction import (
     MAIN,
     RECORD,
     RootPlace,
     is_entry,
+    is_stray,
     list_ids,
-    move,
+    move_place,
     new_id,
     read_record,
 )
@@ -365,7 +365,7 @@ def _store(workspace: Root, trash: Root, item: DraftItem, kept: str) -> None:
     if state is None:
         raise _explain_change(item.place)
     with reporting(item.place, "moved to the trash"):
-        move(place, RootPlace(trash, kept), state)
+        move_place(place, RootPlace(trash, kept), state)
     # What arrived is what counts: until now somebody could write to it.
     if _hash(trash, kept) != item.hash:
         raise _explain_change(item.place)
@@ -381,7 +381,7 @@ def _fetch(workspace: Root, trash: Root, kept: str, place: str) -> None:
     with reporting(place, "moved back"):
         # A folder takes the place of nothing but an empty one.
         if is_folder(state) or not BY_HANDLE or not _link(old, new):
-            move(old, new, state)
+            move_place(old, new, state)
 
 
 def _link(old: RootPlace, new: RootPlace) -> bool:

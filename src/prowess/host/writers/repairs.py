@@ -20,8 +20,7 @@ from pathlib import Path
 from prowess.errors import ContainmentError, PathError, explain_failure
 from prowess.host.files.containment import Root
 from prowess.host.files.state_files import writing_beside
-from prowess.host.files.transaction import move, staging
-from prowess.host.files.trash import RootPlace, copy_over
+from prowess.host.files.transaction import RootPlace, copy_over, move, staging
 
 _SYSTEM_PARTS = 2
 

@@ -18,17 +18,17 @@ from pathlib import Path
 from prowess.errors import PathError, RemovalError, explain_failure
 from prowess.host.files.containment import Hook, Root, contain
 from prowess.host.files.state_files import locked
-from prowess.host.files.transaction import is_stray_folder
-from prowess.host.files.trash import (
+from prowess.host.files.transaction import (
     MAIN,
     RECORD,
     RootPlace,
     copy_over,
+    is_stray_folder,
     list_ids,
-    move,
+    move_place,
     new_id,
     read_record,
-    rename,
+    rename_place,
 )
 from prowess.host.writers.change import SkillFolder
 from prowess.runtime.library import RemovedSkill
@@ -120,7 +120,7 @@ class SkillTrash:
             target = RootPlace(held, relative)
             if target.parent:
                 held.make_folder(target.parent)
-            move(kept, target, state)
+            move_place(kept, target, state)
             trash.remove_tree(removed)
             return held.path / relative
 
@@ -167,11 +167,11 @@ class SkillTrash:
 def _put(place: RootPlace, kept: RootPlace, expected: os.stat_result | None) -> None:
     """Move what is as expected, or copy it where it stays: whole, or not to be seen."""
     if expected is not None:
-        move(place, kept, expected)
+        move_place(place, kept, expected)
         return
     hidden = kept.hidden()
     copy_over(place, hidden)
-    rename(hidden, kept)
+    rename_place(hidden, kept)
 
 
 def _relative(skill: Path | str, root: Path | str) -> str:
