@@ -89,19 +89,11 @@ class RemoteApprovals:
         return self._read().get(server, {}).get(uri)
 
     def approve(self, server: str, uri: str, content_hash: str) -> None:
-        """Keep an approval in place of an older one.
-
-        Raises:
-            StoreError: it cannot be kept.
-        """
+        """Keep an approval in place of an older one."""
         self._change(lambda known: known.setdefault(server, {}).__setitem__(uri, content_hash))
 
     def revoke(self, server: str, uri: str) -> None:
-        """Forget an approval.
-
-        Raises:
-            StoreError: it cannot be forgotten.
-        """
+        """Forget an approval."""
         self._change(lambda known: known.get(server, {}).pop(uri, None))
 
     def _read(self) -> Known:

@@ -17,7 +17,6 @@ the flat name of ClawHub there.
 import base64
 import gzip
 import hashlib
-import io
 import json
 import re
 import tarfile
@@ -42,6 +41,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from prowess.errors import HubDeniedError, HubNotFoundError, ProwessError, StoreError
+from prowess.host.sharing.oci import write_tar
 from prowess.hub.model import LATEST, HubCaller, HubSkill, HubVersion, VersionState
 from prowess.hub.service import MOST_FOUND, Hit, HubService, read_skill
 from prowess.hub.web import (
@@ -83,6 +83,7 @@ from prowess.mcp.server import (
     read_resource,
 )
 from prowess.runtime.sharing.ports import Package
+from prowess.runtime.sharing.sync import CopiedFile
 from prowess.safety.paths import shown
 from prowess.sharing.foreign_locks import hash_files_like_clawhub
 from prowess.skills.text import one_line
@@ -370,7 +371,6 @@ def _delete(ask: HubRequest) -> Json:
 
 MARKETPLACE = "/.claude-plugin/marketplace.json"
 _MOST_PLUGINS = 1_000
-_EXECUTABLE, _PLAIN = 0o755, 0o644
 
 
 def plugin_routes(service: HubService) -> list[Route]:
@@ -472,21 +472,13 @@ def pack(skill: HubSkill, version: HubVersion, files: Package) -> bytes:
     """Return a version as an npm package with one plugin in it: the same bytes on every machine."""
     plugin = {"name": skill.name, "version": version.version, "description": skill.summary}
     inside = {
-        "package.json": (json.dumps(_describe(skill, version)).encode(), False),
-        ".claude-plugin/plugin.json": (json.dumps(plugin).encode(), False),
-        **{
-            f"skills/{skill.name}/{path}": (file.content, file.executable)
-            for path, file in files.items()
-        },
+        "package.json": CopiedFile(json.dumps(_describe(skill, version)).encode()),
+        ".claude-plugin/plugin.json": CopiedFile(json.dumps(plugin).encode()),
+        **{f"skills/{skill.name}/{path}": file for path, file in files.items()},
     }
-    plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for path, (content, executable) in sorted(inside.items()):
-            entry = tarfile.TarInfo(f"package/{path}")
-            entry.size, entry.mode = len(content), _EXECUTABLE if executable else _PLAIN
-            archive.addfile(entry, io.BytesIO(content))
+    packed = {f"package/{path}": file for path, file in inside.items()}
     # Without packing: packers differ, and the digest must not.
-    return gzip.compress(plain.getvalue(), compresslevel=0, mtime=0)
+    return gzip.compress(write_tar(packed, tarfile.USTAR_FORMAT), compresslevel=0, mtime=0)
 
 
 _PLACE = re.compile(r"[0-9]{1,9}")

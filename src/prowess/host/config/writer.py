@@ -170,22 +170,14 @@ class ConfigStore:
         return self._path
 
     def read(self) -> bytes | None:
-        """Return its bytes, or None where there is no file.
-
-        Raises:
-            ConfigError: it cannot be read.
-        """
+        """Return its bytes, or None where there is no file."""
         found = read_bounded(realpath(self._path), MAX_BYTES)
         if found is None or isinstance(found, Content):
             return None if found is None else found.data
         raise ConfigError(self._path, f"{found.message}.")
 
     def stored(self, content: bytes) -> dict[str, Any]:
-        """Understand what the file holds.
-
-        Raises:
-            ConfigSyntaxError: it is not JSON5.
-        """
+        """Understand what the file holds."""
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -194,11 +186,7 @@ class ConfigStore:
         return parse(self._path, text)
 
     def submitted(self, text: str) -> dict[str, Any]:
-        """Understand what a client sends, in a time that its length bounds.
-
-        Raises:
-            ConfigSyntaxError: it is not JSON5.
-        """
+        """Understand what a client sends, in a time that its length bounds."""
         values = _loads(text)
         if not isinstance(values, dict):
             raise _no_config("must hold one object, such as {}.")
@@ -208,20 +196,12 @@ class ConfigStore:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep every other writer out.
-
-        Raises:
-            ConfigError: there can be no lock.
-        """
+        """Keep every other writer out."""
         with unwritable(self._path), self._hold(self._path):
             yield
 
     def write(self, text: str, previous: bytes | None) -> None:
-        """Replace the file in one step, for its owner alone; comments of the old one are kept.
-
-        Raises:
-            ConfigError: it cannot be written.
-        """
+        """Replace the file in one step, for its owner alone; comments of the old one are kept."""
         # A larger file would be written and never read again.
         if len(text.encode()) > MAX_BYTES:
             raise ConfigError(self._path, f"would become larger than {MAX_BYTES} bytes.")

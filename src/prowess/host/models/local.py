@@ -123,11 +123,7 @@ class OnnxEncoder:
         return self._english_only
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return one row of unit length for each text, in order.
-
-        Raises:
-            EncoderError: the model cannot be loaded or does not run.
-        """
+        """Return one row of unit length for each text, in order."""
         known = _read_known(self._folder) if len(texts) > 1 else {}
         names = [name_text(text) for text in texts] if known else list(texts)
         unknown = [text for text, name in zip(texts, names, strict=True) if name not in known]

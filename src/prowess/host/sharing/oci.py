@@ -21,7 +21,7 @@ from prowess.errors import SourceError
 from prowess.host.downloads import WebAnswer, WebRequest, exchange
 from prowess.host.sharing.web import find_skills, name_host, read_rows, unpack
 from prowess.host.tool_downloads import ListedHosts
-from prowess.runtime.sharing.ports import Fetched, OfferedSkill, Progress
+from prowess.runtime.sharing.ports import Fetched, OfferedSkill, Package, Progress
 from prowess.runtime.sharing.sync import CopiedFile
 from prowess.safety.paths import PathRefused, segments, shown
 from prowess.safety.web_addresses import is_this_machine
@@ -308,14 +308,19 @@ class _Registry:
 
 def pack_layer(skill: OfferedSkill) -> bytes:
     """Return a skill as one layer, below a folder of its name: equal files, equal bytes."""
+    files = {f"{skill.name}/{path}": file for path, file in skill.files.items()}
+    return gzip.compress(write_tar(files, tarfile.PAX_FORMAT), mtime=0)
+
+
+def write_tar(files: Package, kind: int) -> bytes:
+    """Return files as an archive of a format: the same bytes whenever and wherever."""
     raw = io.BytesIO()
-    with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for path in sorted(skill.files):
-            file = skill.files[path]
-            entry = tarfile.TarInfo(f"{skill.name}/{path}")
+    with tarfile.open(fileobj=raw, mode="w", format=kind) as archive:
+        for path, file in sorted(files.items(), key=lambda one: one[0]):
+            entry = tarfile.TarInfo(path)
             entry.size, entry.mode = len(file.content), _EXECUTABLE if file.executable else _PLAIN
             archive.addfile(entry, io.BytesIO(file.content))
-    return gzip.compress(raw.getvalue(), mtime=0)
+    return raw.getvalue()
 
 
 def is_packed(kind: str) -> bool:

@@ -68,11 +68,7 @@ class SkillSignatures:
         return SignatureReading(provenance=found)
 
     def remember(self, entry: LockEntry) -> None:
-        """Take down that the signature of a locked skill was verified on this machine.
-
-        Raises:
-            PathError: it cannot be written.
-        """
+        """Take down that the signature of a locked skill was verified on this machine."""
         if not entry.signer:
             return
         try:

@@ -38,11 +38,7 @@ class WorkspaceFiles:
         return os.path.realpath(os.path.join(self._workspace, path))
 
     def read(self, path: str) -> str:
-        """Return a text file of the workspace.
-
-        Raises:
-            PathError: there is no such file, it is no text, or it lies elsewhere.
-        """
+        """Return a text file of the workspace."""
         with Root.open(self._workspace) as root:
             content = root.read(self._inside(path), _MOST_TEXT_BYTES)
         if b"\0" in content:

@@ -141,11 +141,7 @@ class ThresholdsFile:
         return None if load is None or offer is None else Thresholds(load=load, offer=offer)
 
     def write(self, encoder_id: str, thresholds: Thresholds | None) -> None:
-        """Keep the thresholds of an encoder, or forget them.
-
-        Raises:
-            StoreError: they cannot be kept.
-        """
+        """Keep the thresholds of an encoder, or forget them."""
         kept = None if thresholds is None else {"load": thresholds.load, "offer": thresholds.offer}
         self._file.put({encoder_id: kept})
 
@@ -162,11 +158,7 @@ class FreshnessFile:
         return self._file.read()
 
     def write(self, found: Mapping[str, StaleSkill]) -> None:
-        """Keep what was found of some skills; the oldest are forgotten.
-
-        Raises:
-            StoreError: it cannot be kept.
-        """
+        """Keep what was found of some skills; the oldest are forgotten."""
         rows = {
             path: {
                 "hash": one.content_hash,
