@@ -34,10 +34,10 @@ from prowess.gateway.server import gateway_server
 from prowess.host.harness.hook_socket import HookQuestion
 from prowess.mcp.server import Answers, build_server
 from prowess.runtime.route.answer import Caller, Surface
+from prowess.wiring.hook import WarmHooks
 from prowess.wiring.library import open_runtime
 from prowess.wiring.mcp import open_service
 from prowess.wiring.serve import ServeRequest, listening, open_gateway
-from prowess.wiring.warm_hook import WarmHooks
 
 _PACKAGE = str(Path(prowess.__file__).parent) + os.sep
 # It names the skill: a hook speaks up only where it is nearly certain.

@@ -22,8 +22,7 @@ from typing import Any
 
 from prowess.hooks.payloads import read
 from prowess.wiring import open_runtime
-from prowess.wiring.hook import HookPlace, answer_alone
-from prowess.wiring.warm_hook import open_turn_learning
+from prowess.wiring.hook import HookPlace, answer_alone, open_turn_learning
 
 _ON = {"enabled": True, "config": {"autoCapture": True, "reviewMode": "heuristic"}}
 _CONFIG = {

@@ -22,10 +22,10 @@ from prowess.mcp.service import McpService
 from prowess.runtime.route.answer import Asked, Caller, Surface
 from prowess.runtime.run import Run
 from prowess.wire import routing as wire_routing
+from prowess.wiring.hook import WarmHooks
 from prowess.wiring.library import open_runtime
 from prowess.wiring.mcp import open_service
 from prowess.wiring.state import USAGE_FILE
-from prowess.wiring.warm_hook import WarmHooks
 
 from .connect_bench import hooked, two_skills, words_only
 from .world import NO_SUCH_BIN, Json, World, odd_names, requires

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from prowess.host.harness.hook_socket import HookQuestion
+from prowess.wiring.hook import WarmHooks
 from prowess.wiring.library import open_runtime
 from prowess.wiring.mcp import open_service
-from prowess.wiring.warm_hook import WarmHooks
 
 from .connect_bench import hooked, words_only
 from .test_equal_edges import _of_hook, _of_wire, _payload, calling, tool

@@ -15,7 +15,7 @@ from prowess.host.store.traces import read_trace_file
 from prowess.runtime.experience import ExperienceService
 from prowess.runtime.experience_drafts import DraftStatus, LessonStatus
 from prowess.wiring import open_runtime
-from prowess.wiring.experience import open_experience
+from prowess.wiring.workshop import open_experience
 
 from .workshop_world import World
 

@@ -36,7 +36,7 @@ from prowess.host.store.proposals import StoredProposals
 from prowess.host.store.sessions import StoredSessions
 from prowess.host.store.vectors import SqliteVectors
 from prowess.runtime.config.edits import ConfigEdits
-from prowess.wiring.fleet import FleetMember
+from prowess.wiring.events import FleetMember
 from prowess.wiring.library import Runtime, accept_finding, open_runtime, read_target
 from prowess.wiring.sharing import open_audit
 from prowess.workshop.proposal import DEFAULT_CAPS, EventKind, State

@@ -25,9 +25,15 @@ from prowess.host.harness.hook_client import ask
 from prowess.host.harness.hook_socket import HookQuestion, HookSocket
 from prowess.host.models.local import OnnxEncoder
 from prowess.runtime.ports import Vectors
-from prowess.wiring import open_runtime, warm_hook
-from prowess.wiring.hook import HookPlace, answer_alone, answer_hook
-from prowess.wiring.warm_hook import WarmHooks, open_turn_learning, serving_hooks
+from prowess.wiring import open_runtime
+from prowess.wiring.hook import (
+    HookPlace,
+    WarmHooks,
+    answer_alone,
+    answer_hook,
+    open_turn_learning,
+    serving_hooks,
+)
 
 HEAVY = ("click", "pydantic", "sqlalchemy", "mcp", "starlette", "uvicorn", "httpx", "rich")
 FORMS = (
@@ -735,7 +741,7 @@ def _learned(world: World, *payloads: bytes) -> list[Any]:
     """Let a gateway hear of turns, and return what it proposes."""
     # A gateway that stops waits a few seconds for its learner: on a busy machine that takes longer.
     with (
-        patch.object(warm_hook, "_STOP_SECONDS", 120.0),
+        patch("prowess.wiring.hook._STOP_SECONDS", 120.0),
         open_runtime(None, home=world.state, environ=world.environ) as runtime,
     ):
         desk = WarmHooks(runtime)

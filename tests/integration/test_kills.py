@@ -49,9 +49,9 @@ from prowess.sharing.source import SourceKind, SourceSpec
 from prowess.skills.model import Source, Tier
 from prowess.testing import make_skill, open_memory
 from prowess.wiring import open_runtime
-from prowess.wiring.experience import open_experience
 from prowess.wiring.library import Runtime
 from prowess.wiring.sharing import open_folder, open_sharing
+from prowess.wiring.workshop import open_experience
 from prowess.workshop.edit import Replace
 from prowess.workshop.proposal import EventKind, ProposalSource, State
 

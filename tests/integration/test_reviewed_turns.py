@@ -10,7 +10,7 @@ import pytest
 
 import prowess
 from prowess.hooks.payloads import read
-from prowess.wiring.warm_hook import open_turn_learning
+from prowess.wiring.hook import open_turn_learning
 from prowess.workshop.proposal import ProposalSource, State
 
 REPLY = {

@@ -7,11 +7,14 @@ was told, so that no change is told twice, whoever made it. Nothing that it meet
 The log has one line for each event: when, how much it matters, what happened (`what`), and ids.
 Whatever a stranger named is one line of bounded length, and what looks like a credential, or is the
 token of this very gateway, is stars.
+
+One of a fleet hears of what the others changed, and says when it is cut off.
 """
 
 import asyncio
 import json
 import logging
+import os
 import sys
 import threading
 import time
@@ -19,10 +22,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from prowess.errors import ProwessError, UnknownAgentError, contain
 from prowess.gateway.dispatch import log_without_values
+from prowess.gateway.limits import HEALTH
 from prowess.runtime.service import StatusReport
 from prowess.runtime.watch import Watching
 from prowess.runtime.workshop.service import versions
@@ -32,6 +36,11 @@ from prowess.wire.workshop import event as shown_event
 from prowess.wiring.library import Runtime
 from prowess.wiring.state import STORE_FILE
 from prowess.workshop.proposal import ProposalEvent
+
+if TYPE_CHECKING:
+    from prowess.host.store.fleet.files import SharedFiles
+    from prowess.host.store.fleet.turns import Listening
+
 
 log = logging.getLogger(__name__)
 
@@ -389,3 +398,89 @@ class _Quiet(logging.StreamHandler[TextIO]):
     # As in the class that it extends.
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         """Go on: whoever closed the other end wants no more lines, and clients are still served."""
+
+
+# What is only added to; the database has the lines of every gateway.
+_LOGS = ("safety-log.jsonl",)
+_TOPICS = frozenset(("proposals",))
+
+
+class FleetMember:
+    """What keeps a gateway in step with the others; nothing where it is the only one.
+
+    Args:
+        runtime: the gateway's own.
+        told: looks again at config and skills, and tells the clients.
+        nudge: looks for news of proposals.
+        publish: tells clients that the database is lost, or found.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        told: Callable[[], None],
+        nudge: Callable[[], None],
+        publish: Callable[[str, dict[str, object]], None],
+    ) -> None:
+        self._runtime, self._told, self._nudge = runtime, told, nudge
+        self._publish = publish
+        self._listening: Listening | None = None
+        self._files: SharedFiles | None = None
+        self._sizes: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._problem = ""
+
+    def start(self) -> None:
+        """Take what the fleet has, and begin to listen.
+
+        Raises:
+            StoreError: the database cannot be used: a gateway does not begin without it.
+        """
+        self._files = self._runtime.state.files
+        if self._files is None:
+            return
+        from prowess.host.store.fleet.turns import Listening
+
+        self._files.sync()
+        self._listening = Listening(self._runtime.state.open_database(), self._look, self._turn)
+        self._listening.start()
+        log.info("fleet.joined", extra={"gateway": self._files.gateway})
+
+    def stop(self) -> None:
+        """Listen no more; safe where it never began."""
+        if self._listening is not None:
+            self._listening.stop()
+
+    def describe(self) -> dict[str, Any]:
+        """Return how the gateway stands with its database, for health and status."""
+        if self._files is None:
+            return {}
+        with self._lock:
+            problem = self._problem
+        said = {"state": "lost" if problem else "ok", "gateway": self._files.gateway}
+        if problem:
+            said |= {"problem": problem, "reads": "last known", "writes": "refused"}
+        return {"database": said}
+
+    def _look(self, topics: frozenset[str]) -> None:
+        files = self._files
+        if files is None:
+            return
+        if files.sync():
+            self._told()
+        if topics & _TOPICS:
+            self._nudge()
+        for name in _LOGS:
+            path = os.path.join(self._runtime.folders.state, name)
+            size = os.path.getsize(path) if os.path.exists(path) else 0
+            if size != self._sizes.get(name, 0):
+                while files.ship(name, path):
+                    pass
+                self._sizes[name] = size
+
+    def _turn(self, problem: str) -> None:
+        with self._lock:
+            self._problem = problem
+        self._publish(HEALTH, {"database": {"state": "lost" if problem else "ok"}})
+        # Either way clients see another state than before.
+        self._told()

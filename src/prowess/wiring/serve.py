@@ -75,17 +75,17 @@ from prowess.skills.validation import Report
 from prowess.wiring.doctor import open_connecting, open_harnesses
 from prowess.wiring.events import (
     OTLP_VARIABLE,
+    FleetMember,
     News,
     OneAtATime,
     heard,
     logging_to,
     open_telemetry,
 )
-from prowess.wiring.fleet import FleetMember
+from prowess.wiring.hook import serving_hooks
 from prowess.wiring.library import SERVER, Runtime, accept_finding, open_runtime, revoke_finding
 from prowess.wiring.mcp import open_endpoint
 from prowess.wiring.proof import list_proofs
-from prowess.wiring.sessions import open_sessions
 from prowess.wiring.sharing import (
     check_audit,
     explain_policy,
@@ -95,8 +95,7 @@ from prowess.wiring.sharing import (
 )
 from prowess.wiring.skill_tests import open_proof
 from prowess.wiring.transfer import candidates, open_budgets, open_installing, report_on
-from prowess.wiring.warm_hook import serving_hooks
-from prowess.wiring.workshop import workshop_ports
+from prowess.wiring.workshop import open_sessions, workshop_ports
 
 if TYPE_CHECKING:
     from prowess.wiring.sharing.hub import OpenHub

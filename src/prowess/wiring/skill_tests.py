@@ -28,8 +28,8 @@ from prowess.skills.harness.listings import Fate
 from prowess.skills.model import Skill
 from prowess.wiring.library import Runtime
 from prowess.wiring.proof import open_freshness, proof_state
-from prowess.wiring.sessions import open_sessions
 from prowess.wiring.transfer import candidates, open_budgets, report_on
+from prowess.wiring.workshop import open_sessions
 from prowess.workshop.missed_activations import MissKind
 
 if TYPE_CHECKING:

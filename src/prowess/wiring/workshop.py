@@ -1,9 +1,12 @@
-"""The workshop with real adapters: the embedded store, the skill folders, scanner and router.
+"""What is learned, with real adapters: by the workshop, from traces, and from real sessions.
 
 A transcript that somebody hands over is read by the same parts with other settings: whoever names a
 file wants its corrections looked for, so that is switched on; no model is asked, since old turns
 are no reason to pay for a review. A rehearsal works on a copy of the store in a folder of its own:
 what it proposes, scans and finds to be known already is real, and then gone.
+
+One router serves every folder of a session: what it knows of an encoder and of vectors is shared,
+and only the skills that it looks at change with the folder.
 """
 
 import logging
@@ -12,8 +15,8 @@ import secrets
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,14 +34,20 @@ from prowess.safety.model import Profile, ScanReport
 from prowess.settings import ApprovalPolicy, ReviewMode, Settings, WorkshopSettings
 from prowess.skills.model import Skill, Tier
 from prowess.wire.workshop import workshop_answer
-from prowess.wiring.library import Runtime
+from prowess.wiring.library import Runtime, open_runtime
 from prowess.wiring.state import STORE_FILE
 from prowess.workshop.proposal import skill_name
 from prowess.workshop.similar import Neighbour
 
 if TYPE_CHECKING:
-    from prowess.runtime.sessions import MissedCorrections
+    from contextlib import AbstractContextManager
+
+    from prowess.runtime.experience import ExperienceService
+    from prowess.runtime.experience_drafts import ExperiencePorts
+    from prowess.runtime.sessions import MissedCorrections, SessionReports
     from prowess.runtime.workshop.review import Reviews
+    from prowess.skills.snapshot import Snapshot
+
 
 log = logging.getLogger(__name__)
 _LONGEST_IN_ID = 40
@@ -355,3 +364,119 @@ def open_missed_corrections(
     with ExitStack() as stack:
         chosen = stack.enter_context(rehearsing(runtime)) if rehearse else runtime
         yield MissedCorrections(workshop_ports(chosen), agent)
+
+
+_MOST_SECONDS = 10.0
+
+
+def open_experience(runtime: Runtime) -> "AbstractContextManager[ExperienceService]":
+    """Return what learns from traces."""
+    # Late, as all that reads traces: most of what is learned comes from turns.
+    from prowess.runtime.experience import ExperienceService
+
+    return nullcontext(ExperienceService(_trace_ports(runtime, runtime)))
+
+
+@contextmanager
+def _rehearsal(runtime: Runtime) -> "Iterator[ExperiencePorts]":
+    """Return the world with a copy of the store, which ends with it.
+
+    Raises:
+        StoreError: the store cannot be copied.
+    """
+    with rehearsing(runtime) as other:
+        yield _trace_ports(runtime, other)
+
+
+def _trace_ports(runtime: Runtime, proposing: Runtime) -> "ExperiencePorts":
+    """Return the world; `proposing` has the store in which proposals are kept."""
+    from datetime import UTC, datetime
+
+    from prowess.experience.lessons.goals import compare_words
+    from prowess.host.store.traces import KeptTraces
+    from prowess.host.writers.drafts import WorkspaceDrafts
+    from prowess.runtime.experience_drafts import ExperiencePorts
+    from prowess.runtime.workshop.proposals import Proposals
+
+    workshop = workshop_ports(proposing)
+    return ExperiencePorts(
+        enabled=lambda: runtime.config.read().experience.enabled,
+        spec_mode=lambda: runtime.config.read().skills.spec_mode,
+        workspace=workshop.workspace,
+        shelf=lambda workspace: WorkspaceDrafts(workspace, runtime.folders.state),
+        memory=lambda workspace: KeptTraces(workspace, runtime.folders.state),
+        scan=workshop.scan,
+        check_script=lambda script: _check(runtime, script),
+        # A person promotes a draft with the workshop off too; lessons ask whether it is on.
+        proposals=Proposals(workshop, always_on=True),
+        proposed=workshop.store.listed,
+        workshop_enabled=lambda: runtime.config.read().workshop.active,
+        elsewhere=workshop.elsewhere,
+        likeness=compare_words,
+        refresh=runtime.skills.refresh,
+        now=time.time,
+        stamp=lambda at: time.strftime("%Y%m%d-%H%M%S", time.localtime(at)),
+        moment=lambda at: datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds"),
+        rehearse=lambda: _rehearsal(runtime),
+    )
+
+
+def _check(runtime: Runtime, script: str) -> str:
+    """Return what bash says of a script that it reads and does not run."""
+    import shutil
+
+    bash = shutil.which("bash", path=runtime.environ.get("PATH", os.defpath))
+    if bash is None:
+        return ""
+    # Late: most traces are read without one.
+    from prowess.host.processes.children import ChildProcesses
+    from prowess.runtime.ports import ChildCommand
+
+    command = ChildCommand(argv=(bash, "-n"), environment={}, stdin=script, seconds=_MOST_SECONDS)
+    result = ChildProcesses().run(command)
+    if result.code == 0:
+        return ""
+    return result.problem or "bash cannot read it"
+
+
+def open_sessions(
+    runtime: Runtime, progress: Callable[[str, int, int], None] | None = None
+) -> "SessionReports":
+    """Return what reads sessions; nothing is read yet."""
+    from prowess.host.harness.sessions import SessionFolders, lies_in_folders
+    from prowess.runtime.sessions import SessionPorts, SessionReports
+
+    def skills_in(folder: str) -> "Snapshot | None":
+        try:
+            opened = open_folder(runtime, folder)
+            if opened is None:
+                return None
+            with opened as other:
+                return other.skills.snapshot()
+        except ProwessError:
+            # Said of the session: that nothing is known about its folder.
+            return None
+
+    def route(prompt: str, asked: Asked) -> Route:
+        return runtime.routing.route(prompt, asked)
+
+    tools = SessionPorts(
+        files=SessionFolders(runtime.folders.home, runtime.environ),
+        skills_in=skills_in,
+        route=route,
+        in_folders=lies_in_folders,
+    )
+    return SessionReports(tools if progress is None else tools._replace(progress=progress))
+
+
+def open_folder(runtime: Runtime, folder: str) -> Runtime | None:
+    """Return a runtime with the same state in the project of a session's folder.
+
+    None where the folder is gone; a folder that is not absolute would be anywhere.
+    """
+    if not os.path.isabs(folder) or not os.path.isdir(folder):
+        return None
+    from prowess.host.harness.sessions import project_of
+
+    project = project_of(os.path.abspath(folder), runtime.folders.home)
+    return open_runtime(project, home=runtime.folders.state, environ=runtime.environ)

@@ -55,7 +55,7 @@ def _index(current: str) -> None:
 
 
 def _learn(current: str) -> None:
-    from prowess.wiring.warm_hook import learn_alone
+    from prowess.wiring.hook import learn_alone
 
     # Nobody reads what a process in the background says; the workshop has its own log.
     with suppress(ProwessError, ValueError, OSError):

@@ -17,7 +17,7 @@ from prowess.experience.draft import NO_TASK
 from prowess.runtime.experience_drafts import Cleaned, RemovedDraft, TrashedDraft
 from prowess.wire import experience as wire_experience
 from prowess.wiring import open_runtime
-from prowess.wiring.experience import open_experience
+from prowess.wiring.workshop import open_experience
 
 _MOST_CHARS = 60
 

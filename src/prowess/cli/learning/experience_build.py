@@ -26,7 +26,7 @@ from prowess.transcripts.formats import TraceReading
 from prowess.transcripts.traces import Trace, TraceShape
 from prowess.wire import experience as wire_experience
 from prowess.wiring import open_runtime
-from prowess.wiring.experience import open_experience
+from prowess.wiring.workshop import open_experience
 
 _STYLES = {
     DraftStatus.WRITTEN: "green",

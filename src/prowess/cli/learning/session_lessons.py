@@ -20,8 +20,7 @@ from prowess.transcripts.sessions import Session, convert_session
 from prowess.transcripts.turns import Transcript, read_turns
 from prowess.wire.experience import label
 from prowess.wiring import Runtime
-from prowess.wiring.sessions import open_folder
-from prowess.wiring.workshop import open_missed_corrections
+from prowess.wiring.workshop import open_folder, open_missed_corrections
 from prowess.workshop.capture import capture
 from prowess.workshop.proposal import State
 

@@ -144,7 +144,7 @@ def _found(
     if since is None:
         since = 0 if session else _since(_USUAL)
     bar = ProgressBar()
-    from prowess.wiring.sessions import open_sessions
+    from prowess.wiring.workshop import open_sessions
 
     found = open_sessions(runtime, bar).report(
         since,

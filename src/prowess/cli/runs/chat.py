@@ -24,7 +24,7 @@ from prowess.wiring import open_runtime
 if TYPE_CHECKING:
     from prowess.agents.events import ApprovalAsked
     from prowess.cli.runs.chat_screen import Screen
-    from prowess.wiring.chat import Chat
+    from prowess.wiring.run import Chat
 
 _MOST_LINE_BYTES, _MOST_HISTORY = 1_000_000, 500
 _HISTORY_FILE = "chat_history"
@@ -62,7 +62,7 @@ def chat_command(given: Common, *, model: str, session: str, new: bool, once: st
     model; a model that is silent for $PROWESS_MODEL_TIMEOUT seconds (120) is given up.
     """
     from prowess.cli.runs.chat_screen import JsonScreen, TextScreen
-    from prowess.wiring.chat import ChatRequest, open_chat
+    from prowess.wiring.run import ChatRequest, open_chat
 
     alone = once is not None or given.as_json or not asks()
     wanted = ChatRequest(

@@ -29,7 +29,7 @@ from prowess.skills.commands import build_commands
 from prowess.skills.invocation import find_command, near_commands
 from prowess.skills.text import clean, one_line, without_controls
 from prowess.wire import runs as wire_runs
-from prowess.wiring.chat import Chat
+from prowess.wiring.run import Chat
 
 # The beginning of an escape sequence whose end has not come yet.
 _OPEN_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?)?\Z")
