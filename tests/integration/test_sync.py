@@ -22,8 +22,7 @@ from prowess.host.files.containment import Hook, Root
 from prowess.host.writers.export import SkillFolders
 from prowess.host.writers.sync import LOCK, FolderTargets, Patience
 from prowess.runtime.scan import ScanPorts, ScanService
-from prowess.runtime.sharing.sync import SyncReport, SyncRequest, SyncService
-from prowess.runtime.sharing.sync_plan import SyncAction
+from prowess.runtime.sharing.sync import SyncAction, SyncReport, SyncRequest, SyncService
 from prowess.safety.intake.ledger import ScanLimits
 from prowess.safety.rules.table import Acceptance
 from prowess.skills.model import Skill, Source, Tier

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from prowess.runtime.sharing.sync_plan import SyncAction, SyncStep
+from prowess.runtime.sharing.sync import SyncAction, SyncStep
 from prowess.skills.commands import SkillCommand
 from prowess.skills.invocation import Invoked, References
 from prowess.skills.text import clean, cut_listed

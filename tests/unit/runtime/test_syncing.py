@@ -15,18 +15,16 @@ from prowess.runtime.scan import ScanPorts, ScanService, Target
 from prowess.runtime.sharing.sync import (
     ChangeOutcome,
     CopiedFile,
+    CopyRecord,
+    FileMark,
     FolderChange,
+    FolderState,
     LeftOutFile,
     SkillCopy,
+    SyncAction,
     SyncReport,
     SyncRequest,
     SyncService,
-)
-from prowess.runtime.sharing.sync_plan import (
-    CopyRecord,
-    FileMark,
-    FolderState,
-    SyncAction,
     SyncStep,
     TargetStanding,
     WantedCopy,

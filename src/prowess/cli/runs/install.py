@@ -36,8 +36,7 @@ from prowess.runtime.install import (
     PreparedInstall,
     Watch,
 )
-from prowess.runtime.sharing.sync import SyncReport, SyncRequest
-from prowess.runtime.sharing.sync_plan import SyncAction, SyncStep
+from prowess.runtime.sharing.sync import SyncAction, SyncReport, SyncRequest, SyncStep
 from prowess.skills.eligibility import missing_text
 from prowess.skills.text import clean, one_line
 from prowess.wire import runs as wire_runs

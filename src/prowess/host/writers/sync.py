@@ -29,11 +29,12 @@ from prowess.errors import ContainmentError, PathError
 from prowess.host.files.containment import Hook, Root
 from prowess.host.files.handles import BY_HANDLE, is_folder, is_path, reporting
 from prowess.host.files.transaction import exchange, is_stray_file, move, write_files
-from prowess.runtime.sharing.sync import ChangeOutcome, FolderChange
-from prowess.runtime.sharing.sync_plan import (
+from prowess.runtime.sharing.sync import (
     KEPT,
+    ChangeOutcome,
     CopyRecord,
     FileMark,
+    FolderChange,
     FolderState,
     TargetStanding,
     is_folder_name,
