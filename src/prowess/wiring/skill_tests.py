@@ -35,6 +35,8 @@ from prowess.workshop.missed_activations import MissKind
 if TYPE_CHECKING:
     from prowess.gateway.methods.proof import ProofServices
 
+_AT_ONCE = 60
+
 
 class TestedSkills(NamedTuple):
     """What is tested: the skills of an agent, or the files and suites at some paths."""
@@ -130,13 +132,26 @@ def _check_messages(
     if not suites:
         return []
     catalogue = NamedSkills.of(runtime.routing.index(asked.agent, bar), lambda skill: skill.name)
-    runtime.routing.prepare([case.prompt for suite in suites for case in suite.cases])
     evaluation = Evaluation(runtime.routing, time.perf_counter)
     tests: list[SkillTest] = []
-    for suite in suites:
-        problems += [f"{suite.name}: {one}" for one in suite.problems]
-        tests += check_triggers(suite.name, evaluation.run(catalogue, suite.cases, bar))
+    for some in _take_together(suites):
+        runtime.routing.prepare([case.prompt for suite in some for case in suite.cases])
+        for suite in some:
+            problems += [f"{suite.name}: {one}" for one in suite.problems]
+            tests += check_triggers(suite.name, evaluation.run(catalogue, suite.cases, bar))
     return tests
+
+
+def _take_together(suites: Sequence[Suite]) -> Iterator[list[Suite]]:
+    """Yield suites with about as many messages as routing remembers the words of."""
+    # Given vectors all at once, every message would have to be read a second time to be routed.
+    some: list[Suite] = []
+    for suite in suites:
+        if some and sum(len(one.cases) for one in (*some, suite)) > _AT_ONCE:
+            yield some
+            some = []
+        some.append(suite)
+    yield some
 
 
 def _read_messages(runtime: Runtime, asked: TestedSkills, problems: list[str]) -> list[Suite]:
