@@ -23,8 +23,7 @@ from benchmarks.scale.hub import Made, fill, open_engine
 
 from prowess.host.store.fleet.caches import StoredVectors
 from prowess.host.store.vectors import SqliteVectors
-from prowess.hub.ranking import read_asked, read_texts
-from prowess.hub.search import Access, DocumentIndex, NewDocument
+from prowess.hub.search import Access, DocumentIndex, NewDocument, read_asked, read_texts
 from prowess.hub.service import MOST_FOUND
 from prowess.hub.tables import HubDatabase
 from prowess.routing.index import pack_index

@@ -38,8 +38,17 @@ from prowess.host.store.database import Database, open_database, open_file
 from prowess.host.store.fleet.administration import migrate
 from prowess.hub.catalogue import shape_name
 from prowess.hub.model import HubCaller, HubRole
-from prowess.hub.ranking import FIELDS, count_words, list_terms, read_asked, read_texts, weigh
-from prowess.hub.search import Access, DocumentIndex, NewDocument
+from prowess.hub.search import (
+    FIELDS,
+    Access,
+    DocumentIndex,
+    NewDocument,
+    count_words,
+    list_terms,
+    read_asked,
+    read_texts,
+    weigh,
+)
 from prowess.hub.tables import NEAR_INDEX, SKILLS, VERSIONS, HubDatabase
 from prowess.routing.lexical import Collection, LexicalIndex
 from prowess.runtime.ports import Encoder, Vectors

@@ -15,8 +15,7 @@ from tests.integration.sharing_world import PIPE
 from prowess.errors import HubConflictError, HubDeniedError, HubError, HubNotFoundError, StoreError
 from prowess.host.store.database import Database, open_file
 from prowess.hub.model import HubCaller, HubRole, TokenScope, VersionState
-from prowess.hub.ranking import read_asked
-from prowess.hub.search import NEAREST, Access, DocumentIndex
+from prowess.hub.search import NEAREST, Access, DocumentIndex, read_asked
 from prowess.hub.tables import HubDatabase
 from prowess.testing import HashingEncoder
 

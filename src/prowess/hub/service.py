@@ -27,8 +27,7 @@ from prowess.hub.model import (
     check_version,
 )
 from prowess.hub.people import HubPeople
-from prowess.hub.ranking import read_asked, read_texts
-from prowess.hub.search import Access, DocumentIndex, NewDocument
+from prowess.hub.search import Access, DocumentIndex, NewDocument, read_asked, read_texts
 from prowess.runtime.ports import Encoder
 from prowess.runtime.sharing.ports import OfferedSkill, Package
 from prowess.runtime.sharing.service import read_page

@@ -13,8 +13,16 @@ from prowess.hub.model import (
     check_version,
     order_version,
 )
-from prowess.hub.ranking import FoundSkill, dump_words, load_words, rank, read_asked, read_texts
-from prowess.hub.search import choose_terms, code_term
+from prowess.hub.search import (
+    FoundSkill,
+    choose_terms,
+    code_term,
+    dump_words,
+    load_words,
+    rank,
+    read_asked,
+    read_texts,
+)
 from prowess.routing.lexical import Collection, LexicalIndex, Terms
 from prowess.routing.words import split_words
 from prowess.testing import make_skill
