@@ -7,7 +7,7 @@ import pytest
 
 import prowess
 from prowess.skills.model import Tier
-from prowess.skills.sections import split_sections
+from prowess.skills.parse import split_sections
 from prowess.testing import make_skill, open_memory
 
 from .world import NO_SUCH_BIN, World, openclaw

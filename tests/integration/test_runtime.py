@@ -9,7 +9,7 @@ import pytest
 import prowess
 from prowess.host.sources.roots import find_named
 from prowess.settings import Limits, SpecMode
-from prowess.skills.sections import split_sections
+from prowess.skills.parse import split_sections
 from prowess.skills.validation import plan
 from prowess.wiring import Runtime
 

@@ -9,7 +9,7 @@ from prowess.cli.options import Common, common, complete_skill
 from prowess.cli.render import print_json, print_text
 from prowess.runtime.service import SkillStatus
 from prowess.skills.explanation import Explanation
-from prowess.skills.sections import split_sections
+from prowess.skills.parse import split_sections
 from prowess.skills.text import clean
 from prowess.wire import proof as wire_proof
 from prowess.wire import skills as wire

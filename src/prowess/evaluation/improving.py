@@ -29,8 +29,7 @@ from prowess.runtime.route.answer import RoutingService
 from prowess.runtime.route.examples import quote_skill
 from prowess.runtime.route.index import Progress
 from prowess.skills.model import Skill
-from prowess.skills.parse import MAX_DESCRIPTION
-from prowess.skills.sections import split_sections
+from prowess.skills.parse import MAX_DESCRIPTION, split_sections
 from prowess.skills.text import one_line
 
 Floats: TypeAlias = NDArray[np.float32]

@@ -21,8 +21,8 @@ from prowess.experience.fingerprint import COARSE_STEPS, hash_behaviour, hash_fl
 from prowess.experience.redaction import HIDDEN, hide_people, remove_secrets
 from prowess.secrets.credentials import mask_credentials
 from prowess.skills import frontmatter
+from prowess.skills.eligibility import resolve
 from prowess.skills.frontmatter import FieldReader, UnreadableError, as_text, read_mapping
-from prowess.skills.metadata import resolve
 from prowess.skills.model import Value
 from prowess.skills.text import clean, one_line
 from prowess.transcripts.traces import (

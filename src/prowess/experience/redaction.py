@@ -38,8 +38,7 @@ from prowess.experience.fields import (
     says_login,
 )
 from prowess.language.packs import join_pieces
-from prowess.secrets.credentials import STARS, mask_credentials
-from prowess.secrets.formats import small_letters
+from prowess.secrets.credentials import STARS, mask_credentials, small_letters
 from prowess.secrets.mask import HiddenText, hide_secrets
 from prowess.secrets.names import plain_words
 from prowess.transcripts.traces import (

@@ -34,7 +34,7 @@ from prowess.host.files.state_files import (
 )
 from prowess.safety.paths import shown
 from prowess.safety.rules.table import Acceptance
-from prowess.secrets.formats import mask
+from prowess.secrets.credentials import mask
 from prowess.skills.catalog import is_of_project
 
 # Asked again, should something inside take the first interruption for a failure of its own.

@@ -22,8 +22,7 @@ from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
 from prowess.safety.packages import DownloadPlan, InstallPlan, is_portable_name, plan_install
 from prowess.settings import Settings
 from prowess.skills.catalog import owners
-from prowess.skills.eligibility import missing_text
-from prowess.skills.metadata import offer_options, platform_name
+from prowess.skills.eligibility import missing_text, offer_options, platform_name
 from prowess.skills.model import InstallSpec, Skill
 from prowess.skills.text import one_line
 

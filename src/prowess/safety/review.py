@@ -28,7 +28,7 @@ from prowess.safety.model import (
 )
 from prowess.safety.rules.table import read_rules
 from prowess.safety.survey import show_evidence
-from prowess.secrets.formats import mask
+from prowess.secrets.credentials import mask
 
 _FILE = "safety/tables/review.toml"
 MOST_BYTES = 24 * 1024

@@ -39,7 +39,7 @@ from prowess.safety.prose.patterns import (
     find_text_marks,
 )
 from prowess.safety.rules.table import read_seven
-from prowess.secrets.formats import find_literal_secrets, mask
+from prowess.secrets.credentials import find_literal_secrets, mask
 
 _WIDTH = 160
 _BEFORE = 40

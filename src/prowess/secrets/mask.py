@@ -16,8 +16,16 @@ from functools import cache
 from typing import NamedTuple
 
 from prowess.data import read_table
-from prowess.secrets.credentials import STARS, find_credentials_in, mask_credentials
-from prowess.secrets.formats import Cued, CueTable, SearchedText, read_addresses, read_patterns
+from prowess.secrets.credentials import (
+    STARS,
+    Cued,
+    CueTable,
+    SearchedText,
+    find_credentials_in,
+    mask_credentials,
+    read_addresses,
+    read_patterns,
+)
 from prowess.secrets.names import SecretSpan, find_named_values, is_odd, is_reference
 
 _WORD = (

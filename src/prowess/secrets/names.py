@@ -18,7 +18,7 @@ from functools import cache
 from typing import NamedTuple
 
 from prowess.data import read_table, read_words
-from prowess.secrets.formats import Cued, CueTable, SearchedText
+from prowess.secrets.credentials import Cued, CueTable, SearchedText
 
 # Longer names of variables mean nothing; the patterns are not tried on them.
 _LONGEST_VARIABLE = 256

@@ -9,11 +9,12 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from prowess.settings import SpecMode
 from prowess.skills import frontmatter, notation
+from prowess.skills.eligibility import Resolved, resolve
 from prowess.skills.frontmatter import (
     FieldReader,
     Frontmatter,
@@ -23,7 +24,6 @@ from prowess.skills.frontmatter import (
     read_mapping,
     squeeze,
 )
-from prowess.skills.metadata import Resolved, resolve
 from prowess.skills.model import (
     DRAFTS,
     Diagnostic,
@@ -408,3 +408,61 @@ def _tags(reader: FieldReader, resolved: Resolved) -> tuple[str, ...]:
     if isinstance(nested, list):
         return tuple(str(tag) for tag in nested)
     return reader.words("tags")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """The text below one heading; lines are those of the file, 1-based, the last one included."""
+
+    title: str
+    level: int
+    line: int
+    last_line: int
+    text: str
+
+
+def split_sections(skill: Skill) -> tuple[Section, ...]:
+    """Return the sections of `skill`, in order; text above the first heading has level 0."""
+    # The newline that ends the file does not begin another line.
+    lines = skill.body.removesuffix("\n").split("\n")
+    heads = _headings(skill.body)
+    if not heads or heads[0].start > 0:
+        heads.insert(0, _Heading(0, 0, 0, ""))
+    ends = [heading.start for heading in heads[1:]] + [len(lines)]
+    return tuple(
+        Section(
+            title=heading.title,
+            level=heading.level,
+            line=skill.body_line + heading.start,
+            last_line=skill.body_line + max(end - 1, heading.start),
+            text="\n".join(lines[heading.text_start : end]).strip("\n"),
+        )
+        for heading, end in zip(heads, ends, strict=True)
+        if heading.level or "".join(lines[heading.start : end]).strip()
+    )
+
+
+class _Heading(NamedTuple):
+    """A heading: its line, the line its text begins on, its level and title."""
+
+    start: int
+    text_start: int
+    level: int
+    title: str
+
+
+def _headings(body: str) -> list[_Heading]:
+    """Return every top-level heading; one inside a code block is text."""
+    # Late: most skills are read without their sections being asked for.
+    from markdown_it import MarkdownIt
+
+    # Blocks only: what stands inside a line is not needed and can be slow on hostile text.
+    parser = MarkdownIt("commonmark")
+    parser.core.ruler.disable("inline")
+    tokens = parser.parse(body)
+    found = []
+    for index, token in enumerate(tokens):
+        if token.type == "heading_open" and token.level == 0 and token.map:
+            title = tokens[index + 1].content
+            found.append(_Heading(token.map[0], token.map[1], int(token.tag[1:]), title))
+    return found

@@ -17,8 +17,8 @@ from urllib.parse import unquote
 from prowess.settings import SpecMode
 from prowess.skills import frontmatter, notation
 from prowess.skills import parse as standard
+from prowess.skills.eligibility import resolve
 from prowess.skills.frontmatter import FieldReader, Frontmatter, quote_prose, squeeze
-from prowess.skills.metadata import resolve
 from prowess.skills.model import Diagnostic, Document, RootKind, Severity, diagnose
 from prowess.skills.parse import read_sidecar
 from prowess.skills.text import find_name_problem

@@ -12,13 +12,13 @@ from types import MappingProxyType
 
 from prowess.transcripts.claude_code import is_claude_code_line, read_claude_code
 from prowess.transcripts.codex import is_codex_line, read_codex
-from prowess.transcripts.documents import is_document_line, read_documents
 from prowess.transcripts.openpocket import (
     TITLE,
     is_openpocket_line,
     read_markdown_session,
     read_openpocket,
 )
+from prowess.transcripts.tasks import is_document_line, read_documents
 from prowess.transcripts.traces import LeftOutCounts, Trace, TraceShape
 from prowess.transcripts.turns import TranscriptRecord
 

@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from prowess.transcripts.documents import AFTER_END, BEFORE_ANY, read_trace
 from prowess.transcripts.events import Entry, read_text, read_words
+from prowess.transcripts.tasks import AFTER_END, BEFORE_ANY, read_trace
 from prowess.transcripts.traces import LeftOutCounts, Trace, TraceShape
 from prowess.transcripts.turns import NO_MESSAGE, TranscriptRecord
 

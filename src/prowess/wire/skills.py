@@ -12,8 +12,7 @@ from prowess.runtime.ports import StoredSnapshot
 from prowess.runtime.service import SkillStatus, StatusReport
 from prowess.settings import SettingProblem
 from prowess.skills.catalog import Shadowed
-from prowess.skills.eligibility import ScannerBlock
-from prowess.skills.metadata import InstallOption
+from prowess.skills.eligibility import InstallOption, ScannerBlock
 from prowess.skills.model import Diagnostic, Requirements, Skill, Tier
 from prowess.skills.prompt import PromptBlock
 from prowess.skills.snapshot import Snapshot, SnapshotSkill

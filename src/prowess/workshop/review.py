@@ -19,8 +19,7 @@ from typing import Any
 from prowess.data import read_text
 from prowess.errors import ProposalError
 from prowess.safety.review import SHORTEST_NONCE
-from prowess.secrets.credentials import mask_credentials
-from prowess.secrets.formats import mask
+from prowess.secrets.credentials import mask, mask_credentials
 from prowess.skills.notation import is_plain
 from prowess.skills.text import clean, one_line
 from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit, Replace

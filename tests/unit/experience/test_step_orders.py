@@ -7,7 +7,7 @@ from tests.rows import each_row
 from tests.unit.experience.trace_heaps import edit, read, tap, tool, touch, trace, write
 
 from prowess.experience.lessons.moves import Move, MoveShape, find_moves
-from prowess.experience.lessons.orders import format_block, format_code, write_order
+from prowess.experience.lessons.wording import format_block, format_code, write_order
 from prowess.skills.invocation import COMMANDS_NOT_RUN, fill
 from prowess.transcripts.traces import Deed, TraceStep
 

@@ -3,7 +3,7 @@
 from tests.rows import each_row
 
 from prowess.runtime.config.redaction import REDACTED, show_config
-from prowess.secrets.formats import mask, read_addresses
+from prowess.secrets.credentials import mask, read_addresses
 from prowess.secrets.mask import hide_secrets
 
 CANARY = "canary0123456789abcdef"

@@ -12,7 +12,7 @@ from tests.rows import each_row
 from prowess.reading.views import View
 from prowess.safety.model import Confidence, Level
 from prowess.safety.survey import find_secrets
-from prowess.secrets.formats import mask, read_formats
+from prowess.secrets.credentials import mask, read_formats
 
 # Made up on the spot, so that no file of the project ever holds something that looks like one.
 _DRAW = random.Random(3)  # noqa: S311

@@ -4,8 +4,7 @@ import json
 
 from tests.rows import each_row
 
-from prowess.sharing.lock import Lock, LockEntry
-from prowess.sharing.sbom import make_cyclonedx, make_spdx
+from prowess.sharing.lock import Lock, LockEntry, make_cyclonedx, make_spdx
 
 FILES = {"SKILL.md": "1" * 64, "a.md": "2" * 64}
 LOCK = (

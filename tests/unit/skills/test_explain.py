@@ -4,7 +4,7 @@ import pytest
 
 from prowess.skills.agent_filter import AgentFilter
 from prowess.skills.catalog import Shadowed
-from prowess.skills.eligibility import READY, Verdict
+from prowess.skills.eligibility import READY, InstallOption, Verdict
 from prowess.skills.explanation import (
     Explanation,
     ExplanationStep,
@@ -14,7 +14,6 @@ from prowess.skills.explanation import (
     explain_shadowed,
     explain_unreached,
 )
-from prowess.skills.metadata import InstallOption
 from prowess.skills.model import Invocation, Requirements, Source, Tier, diagnose
 from prowess.skills.prompt import PromptBlock
 from prowess.testing import make_skill

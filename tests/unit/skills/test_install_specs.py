@@ -2,7 +2,7 @@ import pytest
 from tests.rows import each_row
 
 from prowess.settings import InstallSettings
-from prowess.skills.metadata import InstallOption, offer_options, read_install
+from prowess.skills.eligibility import InstallOption, offer_options, read_install
 from prowess.skills.model import InstallSpec, Value
 
 BREW = InstallSpec(kind="brew", target="jq", id="brew-0")

@@ -1,8 +1,8 @@
 import pytest
 from tests.rows import each_row
 
+from prowess.skills.eligibility import Resolved, platform_name, resolve
 from prowess.skills.frontmatter import FieldReader, read
-from prowess.skills.metadata import Resolved, platform_name, resolve
 from prowess.skills.model import Metadata, Requirements, Triggers
 
 

@@ -1,4 +1,4 @@
-from prowess.skills.sections import Section, split_sections
+from prowess.skills.parse import Section, split_sections
 from prowess.testing import make_skill
 
 BODY = """\

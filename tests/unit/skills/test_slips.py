@@ -8,9 +8,8 @@ from prowess.skills.agent_filter import AgentFilter
 from prowess.skills.eligibility import Verdict
 from prowess.skills.explanation import SkillSituation, explain
 from prowess.skills.model import Document, Parsed, Requirements, Source, Tier
-from prowess.skills.parse import parse
+from prowess.skills.parse import parse, split_sections
 from prowess.skills.prompt import PromptBlock
-from prowess.skills.sections import split_sections
 from prowess.skills.validation import validate
 from prowess.testing import make_skill
 

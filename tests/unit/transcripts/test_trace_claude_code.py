@@ -6,10 +6,10 @@ import pytest
 from tests.rows import each_row
 
 from prowess.transcripts.claude_code import TWICE
-from prowess.transcripts.documents import ADMITTED
 from prowess.transcripts.events import SUB_AGENT
 from prowess.transcripts.formats import TraceReading, read_records
 from prowess.transcripts.tasks import (
+    ADMITTED,
     CUT_OFF,
     INTERRUPTED,
     LAST_FAILED,

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import pytest
 from tests.rows import each_row
 
-from prowess.transcripts.documents import (
+from prowess.transcripts.formats import TraceReading, read_records
+from prowess.transcripts.tasks import (
     ADMITTED,
     AFTER_END,
     ALL_FAILED,
@@ -18,7 +19,6 @@ from prowess.transcripts.documents import (
     NOTHING_SAID,
     read_documents,
 )
-from prowess.transcripts.formats import TraceReading, read_records
 from prowess.transcripts.traces import (
     MOST_BATCH,
     MOST_FIELD,

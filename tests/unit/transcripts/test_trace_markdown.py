@@ -5,9 +5,9 @@ import json
 import pytest
 from tests.rows import each_row
 
-from prowess.transcripts.documents import NOTHING_SAID
 from prowess.transcripts.formats import TraceReading, read_markdown
 from prowess.transcripts.openpocket import NO_JSON_ACTION, NOT_A_SESSION, SAYS_FAILED, TWO_WAYS
+from prowess.transcripts.tasks import NOTHING_SAID
 from prowess.transcripts.traces import TraceShape
 
 FENCE = "```"

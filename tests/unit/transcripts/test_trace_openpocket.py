@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from prowess.transcripts.documents import AFTER_END, BEFORE_ANY, NOTHING_SAID
 from prowess.transcripts.formats import TraceReading, read_records
 from prowess.transcripts.openpocket import NO_JSON_ACTION, SAYS_FAILED
+from prowess.transcripts.tasks import AFTER_END, BEFORE_ANY, NOTHING_SAID
 from prowess.transcripts.traces import TraceShape
 from prowess.transcripts.turns import TranscriptRecord
 

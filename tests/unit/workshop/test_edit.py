@@ -11,8 +11,7 @@ from prowess.errors import ProposalInputError, ProposalNotFoundError
 from prowess.settings import SpecMode
 from prowess.skills import notation
 from prowess.skills.model import Document, Skill, Source, Tier
-from prowess.skills.parse import parse
-from prowess.skills.sections import Section, split_sections
+from prowess.skills.parse import Section, parse, split_sections
 from prowess.workshop.edit import (
     Append,
     Create,

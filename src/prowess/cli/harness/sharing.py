@@ -15,8 +15,7 @@ from prowess.cli.render import Cell, Column, print_error, print_json, print_tabl
 from prowess.cli.terminal import NearChoice
 from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
 from prowess.runtime.harness.export import ExportReport, ExportRequest, Placed
-from prowess.sharing.lock import Lock
-from prowess.sharing.sbom import CYCLONEDX, SPDX, make_cyclonedx, make_spdx
+from prowess.sharing.lock import CYCLONEDX, SPDX, Lock, make_cyclonedx, make_spdx
 from prowess.skills.harness.listings import Fate, ListedSkill
 from prowess.skills.harness.portable import HarnessNote, Weight
 from prowess.skills.harness.rules import ALIASES, Reader, read_rules, reader_named

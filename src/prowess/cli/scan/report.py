@@ -28,7 +28,7 @@ from prowess.host.sources.skill_files import (
 from prowess.runtime.scan import Scanned
 from prowess.safety.model import Finding, Handling, Level, Profile, Rule, ScanVerdict
 from prowess.safety.rules.table import read_rules
-from prowess.secrets.formats import mask
+from prowess.secrets.credentials import mask
 from prowess.wire.safety import visible
 from prowess.wire.skills import Json
 from prowess.wiring import Runtime

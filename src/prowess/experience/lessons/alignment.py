@@ -32,7 +32,6 @@ from prowess.experience.lessons.moves import (
     shorten_trace,
     sort_by_typical,
 )
-from prowess.experience.lessons.orders import write_order
 from prowess.experience.lessons.parameter_names import ValueSource
 from prowess.experience.lessons.parameters import (
     Parameter,
@@ -41,7 +40,7 @@ from prowess.experience.lessons.parameters import (
     find_parameters,
 )
 from prowess.experience.lessons.templates import MOST
-from prowess.experience.lessons.wording import GAP, remove_values
+from prowess.experience.lessons.wording import GAP, remove_values, write_order
 from prowess.experience.redaction import (
     HIDDEN,
     SecretEchoes,

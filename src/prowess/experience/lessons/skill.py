@@ -14,10 +14,11 @@ from typing import NamedTuple
 from prowess.experience.commands import is_general
 from prowess.experience.lessons.alignment import Aligned, AlignedStep
 from prowess.experience.lessons.goals import compare_words
-from prowess.experience.lessons.orders import format_block, format_code
 from prowess.experience.lessons.parameters import Parameter
 from prowess.experience.lessons.wording import (
     describe_goal,
+    format_block,
+    format_code,
     list_words,
     make_skill_name,
     make_title,

@@ -24,7 +24,7 @@ from prowess.runtime.route.answer import Asked, Caller, Surface
 from prowess.runtime.route.why_not import why_not
 from prowess.runtime.usage import Use
 from prowess.skills.eligibility import needed_bins
-from prowess.skills.sections import split_sections
+from prowess.skills.parse import split_sections
 from prowess.skills.text import clean
 from prowess.wire import routing as wire_routing
 from prowess.wire import skills as wire

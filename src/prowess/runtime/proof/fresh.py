@@ -25,7 +25,7 @@ from prowess.runtime.service import SkillsService
 from prowess.runtime.workshop.service import WorkshopService
 from prowess.skills.catalog import find, merge
 from prowess.skills.model import Skill
-from prowess.skills.sections import split_sections
+from prowess.skills.parse import split_sections
 from prowess.workshop.proposal import ProposalSource
 
 

@@ -16,10 +16,10 @@ from enum import StrEnum
 from prowess.settings import SpecMode
 from prowess.skills import frontmatter, notation
 from prowess.skills import parse as standard
+from prowess.skills.eligibility import resolve
 from prowess.skills.frontmatter import FieldReader, as_flag, as_text, squeeze
 from prowess.skills.harness.rules import HarnessRules, Reader
 from prowess.skills.invocation import argument_names
-from prowess.skills.metadata import resolve
 from prowess.skills.model import Dialect, Fields, Requirements, Skill, Value
 from prowess.skills.prompt import shorten
 from prowess.skills.text import clean, one_line
