@@ -30,6 +30,14 @@ def _read_pages(folder: Path) -> dict[str, tuple[str, str]]:
     return {skill["name"]: (skill["description"], skill["body"]) for skill in skills}
 
 
+def _write_skills(folder: Path, pages: dict[str, tuple[str, str]]) -> None:
+    for skill, (about, body) in pages.items():
+        place = folder / ".claude" / "skills" / skill
+        place.mkdir(parents=True)
+        text = f"---\nname: {skill}\ndescription: {json.dumps(about)}\n---\n\n{body}\n"
+        (place / "SKILL.md").write_text(text, encoding="utf-8")
+
+
 def main() -> int:
     """Ask the hook about every prompt of a set, and fail where it is too loud or wrong."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -44,11 +52,7 @@ def main() -> int:
     sample = next(json.loads(one.payload) for one in SAMPLES if one.event == "UserPromptSubmit")
     with tempfile.TemporaryDirectory(prefix="ph") as root:
         folder = Path(root, "w")
-        for skill, (about, body) in pages.items():
-            place = folder / ".claude" / "skills" / skill
-            place.mkdir(parents=True)
-            text = f"---\nname: {skill}\ndescription: {json.dumps(about)}\n---\n\n{body}\n"
-            (place / "SKILL.md").write_text(text, encoding="utf-8")
+        _write_skills(folder, pages)
         environ = {**os.environ, "HOME": root}
         with open_runtime(folder, home=Path(root, "s"), environ=environ) as runtime:
             runtime.skills.status()
