@@ -19,11 +19,10 @@ from prowess.cli.main import COMMANDS, app
 from prowess.gateway.calls import ClientScope, Code, Method
 from prowess.gateway.limits import EVENTS, KIB, GatewayLimits, GatewayOptions
 from prowess.gateway.methods.changes import change_methods
-from prowess.gateway.methods.proof import ProofServices, proof_methods
 from prowess.gateway.methods.proposals import proposal_methods
 from prowess.gateway.methods.services import Services
 from prowess.gateway.methods.sharing import SharingServices, sharing_methods
-from prowess.gateway.methods.skills import skill_methods
+from prowess.gateway.methods.skills import ProofServices, proof_methods, skill_methods
 from prowess.gateway.methods.studio import StudioServices, studio_methods
 from prowess.gateway.methods.system import system_methods
 from prowess.host.sources.harness_folders import PERSONAL, PROJECT

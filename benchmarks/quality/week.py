@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prowess.hooks.payloads import read
+from prowess.hooks.answers import read
 from prowess.wiring import open_runtime
 from prowess.wiring.hook import HookPlace, answer_alone, open_turn_learning
 

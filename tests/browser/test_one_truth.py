@@ -12,7 +12,7 @@ from tests.browser import studio_skills as written
 from tests.browser.conftest import Open
 from tests.browser.studio_world import Choice, StudioWorld, studio
 
-from prowess.mcp.tools import LOAD
+from prowess.mcp.service import LOAD
 from prowess.wiring.library import open_runtime
 from prowess.wiring.mcp import open_service
 

@@ -15,7 +15,6 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from prowess.errors import ConfigError, ProposalStaleError, UnknownAgentError
-from prowess.gateway.app import GatewayOptions, build_app
 from prowess.gateway.calls import (
     ClientScope,
     Code,
@@ -28,6 +27,7 @@ from prowess.gateway.calls import (
     RpcFailure,
 )
 from prowess.gateway.dispatch import MethodTable
+from prowess.gateway.http import GatewayOptions, build_app
 from prowess.gateway.hub import Hub
 from prowess.gateway.server import GatewayServer, gateway_server
 

@@ -30,7 +30,7 @@ _LONGEST_S = 240.0
 ACTIONS = ("config.set", "skills.update", "skills.proposals.apply", "skills.remove")
 Json = dict[str, Any]
 _LOADED = (
-    "prowess.cli.serving.serve",
+    "prowess.cli.serve",
     "prowess.wiring.serve",
     "prowess.host.sources.watcher",
     "prowess.host.store.sessions",

@@ -19,8 +19,8 @@ from tests.integration.gateway_world import (
     running,
 )
 
-from prowess.gateway.app import GatewayOptions
 from prowess.gateway.calls import Json
+from prowess.gateway.http import GatewayOptions
 from prowess.gateway.hub import Hub
 from prowess.gateway.limits import GatewayLimits
 from prowess.settings import GatewaySettings

@@ -28,8 +28,8 @@ from tests.integration.gateway_world import (
 )
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from prowess.gateway.app import GatewayOptions
 from prowess.gateway.calls import ClientScope, Json
+from prowess.gateway.http import GatewayOptions
 from prowess.gateway.hub import Hub, wall_clock_ms
 from prowess.gateway.limits import GatewayLimits
 
@@ -508,7 +508,7 @@ def test_a_stop_waits_for_running_calls_and_tells_everybody() -> None:
 def test_a_signal_stops_the_server_and_the_program_goes_on_to_tidy_up() -> None:
     script = (
         "import asyncio, os, signal, socket\n"
-        "from prowess.gateway.app import GatewayOptions, build_app\n"
+        "from prowess.gateway.http import GatewayOptions, build_app\n"
         "from prowess.gateway.dispatch import MethodTable\n"
         "from prowess.gateway.hub import Hub\n"
         "from prowess.gateway.server import gateway_server\n"

@@ -16,8 +16,8 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from prowess.hooks.answers import read
 from prowess.hooks.harness import Harness
-from prowess.hooks.payloads import read
 from prowess.hooks.registrations import Program
 from prowess.hooks.samples import SAMPLES, PayloadSample
 from prowess.host.harness.call_records import FILE_NAME, HookLog, place_to_index

@@ -27,9 +27,9 @@ from tests.integration.mcp_world import (
 )
 
 from prowess.mcp.catalogue import PAGE
-from prowess.mcp.manifest import MOST_FILES
 from prowess.mcp.protocol import (
     EXTENSION,
+    MOST_FILES,
     DirectoryParams,
     DirectoryReadRequest,
     DirectoryReadResult,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import prowess
-from prowess.hooks.payloads import read
+from prowess.hooks.answers import read
 from prowess.wiring.hook import open_turn_learning
 from prowess.workshop.proposal import ProposalSource, State
 

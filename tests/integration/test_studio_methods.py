@@ -12,7 +12,7 @@ from tests.browser.studio_world import MISSED_PROMPT, Choice, StudioWorld, studi
 from tests.integration.gateway_world import TOKEN, Peer, World, ask
 
 from prowess.cli.main import main
-from prowess.cli.serving.serve import say_address
+from prowess.cli.serve import say_address
 from prowess.gateway.calls import Json
 
 READ, WRITE, ADMIN = "operator.read", "operator.write", "operator.admin"

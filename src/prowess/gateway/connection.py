@@ -27,7 +27,7 @@ from prowess.gateway.frames import (
     read_request,
     refusal_response,
 )
-from prowess.gateway.handshake import Accepted, Doorkeeper, Rejected, Visit
+from prowess.gateway.gate import Accepted, Doorkeeper, Rejected, Visit
 from prowess.gateway.hub import Hub, Outbox
 from prowess.gateway.limits import EVENTS, GatewayOptions, TokenBucket
 from prowess.gateway.server import take_large_frames

@@ -34,8 +34,8 @@ from prowess.gateway.frames import (
     ok_response,
     response_text,
 )
+from prowess.gateway.hub import UNKNOWN, Metrics
 from prowess.gateway.limits import Clock
-from prowess.gateway.metrics import UNKNOWN, Metrics
 from prowess.gateway.workers import Lane, Runner
 from prowess.runtime.ports import timed
 from prowess.skills.text import one_line

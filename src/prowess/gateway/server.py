@@ -29,9 +29,8 @@ from websockets.frames import Frame
 from websockets.http11 import Request
 
 from prowess.gateway.dispatch import log_without_values
-from prowess.gateway.hub import Hub
+from prowess.gateway.hub import Hub, Metrics
 from prowess.gateway.limits import KIB, GatewayLimits, GatewayOptions, TokenBucket
-from prowess.gateway.metrics import Metrics
 
 _LARGE_FRAMES = "prowess.large_frames"
 # A frame that is too long is still read up to so many times its bound, to be answered.

@@ -1,4 +1,11 @@
-"""What a hook answers, in the schema of its caller; nothing where the caller would not read it.
+"""What a coding agent writes to a hook's standard input, read into one shape.
+
+The caller is told by what only it writes, then by its environment: Cursor and Copilot run hooks
+that were registered for Claude Code, Gemini CLI sets its variables, and any of them may be started
+inside another. Whatever is unknown, cut, too deep or of another type is None, and the hook then
+says nothing. A call is also packed as bytes, for the process that learns from it later.
+
+What a hook answers, in the schema of its caller; nothing where the caller would not read it.
 
 Some harnesses refuse an answer with one key too many and others lose it without a word, so each
 event has its own form. Harnesses treat orders in a hook's voice as an attack, so the words state
@@ -8,11 +15,337 @@ before they could crowd out the user's own.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, field, replace
+from typing import Any, NamedTuple
 
-from prowess.hooks.harness import Harness
-from prowess.hooks.payloads import Incoming
+from prowess.hooks.harness import Harness, Moment
 from prowess.late import compile_late, dataclass
+from prowess.skills.notation import strict_loads
 from prowess.skills.text import clean, one_line
+
+# A JSON object can hold anything until each field is looked at.
+Payload = Mapping[str, Any]
+_GEMINI_EVENTS = frozenset(("BeforeAgent", "AfterAgent", "PreCompress"))
+# Where harnesses keep their sessions, and what only those without a stamp name of a turn.
+_SESSION_FOLDERS = {
+    "/.claude/": Harness.CLAUDE_CODE,
+    "/.codex/": Harness.CODEX,
+    "/.gemini/": Harness.GEMINI,
+    "/.qwen/": Harness.QWEN,
+    "/.copilot/": Harness.COPILOT,
+}
+_OF_A_TURN = frozenset(("turn_id", "prompt_id"))
+_CURSOR_FIELDS = ("cursor_version", "conversation_id", "generation_id", "workspace_roots")
+_QWEN_VARIABLES = ("QWEN_PROJECT_DIR", "QWEN_CODE_SESSION_ID")
+# Plugins of ours say whom they speak for.
+_PLUGIN = "prowess_plugin"
+_GEMINI_VARIABLES = ("GEMINI_PROJECT_DIR", "GEMINI_SESSION_ID", "GEMINI_CWD")
+
+
+# Where each says which project it works in; the others say only where they are.
+_PROJECT_VARIABLES = {
+    Harness.CLAUDE_CODE: ("CLAUDE_PROJECT_DIR",),
+    Harness.CURSOR: ("CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
+    Harness.GEMINI: ("GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
+    Harness.QWEN: ("QWEN_PROJECT_DIR",),
+}
+
+
+class _Caller(NamedTuple):
+    """Who calls, and its own word for the event."""
+
+    harness: Harness
+    event: str
+
+
+def project_variables(harness: Harness, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the folders that a harness calls its project in the environment of a hook."""
+    names = _PROJECT_VARIABLES.get(harness, ())
+    return tuple(environ[name] for name in names if environ.get(name))
+
+
+def caller_of(payload: Payload, environ: Mapping[str, str]) -> _Caller | None:
+    """Return who wrote `payload`, or None where nobody we know did."""
+    snake, camel = payload.get("hook_event_name"), payload.get("hookEventName")
+    if isinstance(snake, str) and payload.get(_PLUGIN) in {Harness.OPENCODE, Harness.OPENCLAW}:
+        return _Caller(Harness(payload[_PLUGIN]), snake)
+    if isinstance(snake, str):
+        return _Caller(_of_snake(payload, snake, environ), snake)
+    if isinstance(camel, str):
+        # Both write this key; Copilot's own events begin with a small letter.
+        return _Caller(Harness.COPILOT if camel[:1].islower() else Harness.VSCODE, camel)
+    if snake is not None or camel is not None:
+        return None
+    event = _copilot_event(payload)
+    return _Caller(Harness.COPILOT, event) if event else None
+
+
+def _of_snake(payload: Payload, event: str, environ: Mapping[str, str]) -> Harness:
+    known = _by_own_field(payload, event) or _by_place(payload, environ)
+    if known is not None:
+        return known
+    if "timestamp" in payload and not _OF_A_TURN & payload.keys():
+        return _of_stamped(payload, environ)
+    return Harness.CODEX if _is_codex(payload, environ) else Harness.CLAUDE_CODE
+
+
+def _by_own_field(payload: Payload, event: str) -> Harness | None:
+    if any(name in payload for name in _CURSOR_FIELDS):
+        return Harness.CURSOR
+    if event in _GEMINI_EVENTS:
+        return Harness.GEMINI
+    return Harness.VSCODE if "sessionId" in payload else None
+
+
+def _by_place(payload: Payload, environ: Mapping[str, str]) -> Harness | None:
+    """Return whose sessions lie where the transcript is, whatever other fields there are."""
+    if environ.get("CURSOR_VERSION") and not {"turn_id", "timestamp"} & payload.keys():
+        return Harness.CURSOR
+    path = str(payload.get("transcript_path") or "").replace("\\", "/")
+    if path.rpartition("/")[2].startswith("rollout-"):
+        return Harness.CODEX
+    return next((own for folder, own in _SESSION_FOLDERS.items() if folder in path), None)
+
+
+def _of_stamped(payload: Payload, environ: Mapping[str, str]) -> Harness:
+    """Three harnesses stamp their payloads; Copilot alone does not name the transcript each time.
+
+    Qwen Code is made from Gemini CLI and sets its variables as well, but keeps sessions elsewhere.
+    """
+    path = str(payload.get("transcript_path") or "").replace("\\", "/")
+    is_qwen = any(environ.get(name) for name in _QWEN_VARIABLES) and "/.gemini/" not in path
+    if "/.qwen/" in path or is_qwen:
+        return Harness.QWEN
+    if any(environ.get(name) for name in _GEMINI_VARIABLES):
+        return Harness.GEMINI
+    is_claude_like = payload.get("hook_event_name") in {"SessionStart", "SessionEnd"}
+    if is_claude_like and isinstance(payload.get("transcript_path"), str):
+        return Harness.GEMINI
+    return Harness.COPILOT
+
+
+def _is_codex(payload: Payload, environ: Mapping[str, str]) -> bool:
+    """Outside of a turn Codex writes as Claude Code does, but for where its sessions lie."""
+    if "turn_id" in payload:
+        return True
+    path = payload.get("transcript_path")
+    if isinstance(path, str) and path:
+        slashed = path.replace("\\", "/")
+        home = environ.get("CODEX_HOME", "").replace("\\", "/").rstrip("/")
+        return "/.codex/" in slashed or bool(home and slashed.startswith(home + "/"))
+    if environ.get("CLAUDE_PROJECT_DIR"):
+        return False
+    return payload.get("transcript_path", "") is None or bool(environ.get("CODEX_HOME"))
+
+
+def _copilot_event(payload: Payload) -> str:
+    """Copilot leaves the event's name out of its own dialect: its fields tell which one it is."""
+    if "timestamp" not in payload or "toolName" in payload or "agentName" in payload:
+        return ""
+    fields = {
+        "transformedPrompt": "userPromptTransformed",
+        "stopReason": "agentStop",
+        "trigger": "preCompact",
+        "prompt": "userPromptSubmitted",
+        "source": "sessionStart",
+        "reason": "sessionEnd",
+        "transcriptPath": "agentStop",
+    }
+    return next((event for name, event in fields.items() if name in payload), "")
+
+
+LONGEST_PAYLOAD = 1024 * 1024
+_LONGEST_FIELD = 512
+_LONGEST_PATH = 4096
+_MOST_ROOTS = 16
+
+_CLAUDE_EVENTS = {
+    "UserPromptSubmit": Moment.PROMPT,
+    "SessionStart": Moment.SESSION_START,
+    "Stop": Moment.TURN_END,
+    "SessionEnd": Moment.SESSION_END,
+    "PreCompact": Moment.COMPACTION,
+}
+_EVENTS: Mapping[Harness, Mapping[str, Moment]] = {
+    Harness.CLAUDE_CODE: _CLAUDE_EVENTS,
+    Harness.CODEX: _CLAUDE_EVENTS,
+    Harness.CURSOR: {
+        # It runs hooks of Claude Code too, where its user allows that.
+        **_CLAUDE_EVENTS,
+        "beforeSubmitPrompt": Moment.PROMPT,
+        "sessionStart": Moment.SESSION_START,
+        "preCompact": Moment.COMPACTION,
+        "stop": Moment.TURN_END,
+        "sessionEnd": Moment.SESSION_END,
+    },
+    Harness.GEMINI: {
+        "BeforeAgent": Moment.PROMPT,
+        "SessionStart": Moment.SESSION_START,
+        "PreCompress": Moment.COMPACTION,
+        "AfterAgent": Moment.TURN_END,
+        "SessionEnd": Moment.SESSION_END,
+    },
+    Harness.COPILOT: {
+        **_CLAUDE_EVENTS,
+        "userPromptSubmitted": Moment.PROMPT,
+        "userPromptTransformed": Moment.PROMPT,
+        "sessionStart": Moment.SESSION_START,
+        "preCompact": Moment.COMPACTION,
+        "agentStop": Moment.TURN_END,
+        "sessionEnd": Moment.SESSION_END,
+    },
+    Harness.VSCODE: _CLAUDE_EVENTS,
+    Harness.QWEN: _CLAUDE_EVENTS,
+    Harness.OPENCODE: _CLAUDE_EVENTS,
+    Harness.OPENCLAW: _CLAUDE_EVENTS,
+}
+_NEEDS_PROMPT = frozenset((Moment.PROMPT,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """One call of a hook; what somebody wrote to an agent never shows in its `repr`."""
+
+    harness: Harness
+    moment: Moment
+    # As the harness spells it: its answer repeats it.
+    event: str
+    session: str = ""
+    cwd: str = ""
+    # The folders of its project, where the harness names any: nothing says that they exist.
+    projects: tuple[str, ...] = ()
+    # How a session began: startup, resume, clear, compact.
+    source: str = ""
+    transcript_path: str = field(default="", repr=False)
+    prompt: str = field(default="", repr=False)
+    # What the agent said last, at the end of a turn.
+    last_message: str = field(default="", repr=False)
+    # The prompt as the model will see it, where the harness lets a hook add to that.
+    transformed: str = field(default="", repr=False)
+    # An agent that goes on because a hook said so: nothing is learned from that twice.
+    stop_hook_active: bool = False
+
+
+class _WrongTypeError(ValueError):
+    """A field holds something else than its harness writes; never leaves this module."""
+
+
+def read(raw: bytes, environ: Mapping[str, str]) -> Incoming | None:
+    """Read one payload, or return None where it is nothing that we answer."""
+    payload = _object(raw)
+    if payload is None:
+        return None
+    caller = caller_of(payload, environ)
+    if caller is None:
+        return None
+    moment = _EVENTS[caller.harness].get(caller.event)
+    if moment is None:
+        return None
+    try:
+        found = _incoming(payload, caller.harness, moment, caller.event)
+    except _WrongTypeError:
+        return None
+    return replace(found, projects=_projects(payload, caller.harness, environ))
+
+
+def _object(raw: bytes) -> Payload | None:
+    if len(raw) > LONGEST_PAYLOAD:
+        return None
+    try:
+        # Shells of Windows put a mark before what they pipe.
+        found = strict_loads(raw.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _incoming(payload: Payload, harness: Harness, moment: Moment, event: str) -> Incoming:
+    source = _text(payload, "source", limit=_LONGEST_FIELD)
+    if moment is Moment.SESSION_START and source == "compact":
+        moment = Moment.COMPACTION
+    transformed = _text(payload, "transformedPrompt")
+    return Incoming(
+        harness=harness,
+        moment=moment,
+        event=event,
+        session=_text(payload, "session_id", "sessionId", "conversation_id", limit=_LONGEST_FIELD),
+        cwd=_folder(payload),
+        source=source,
+        transcript_path=_text(payload, "transcript_path", "transcriptPath", limit=_LONGEST_PATH),
+        prompt=_text(payload, "prompt", needed=moment in _NEEDS_PROMPT),
+        last_message=_text(payload, "last_assistant_message", "prompt_response"),
+        transformed=transformed,
+        stop_hook_active=_switch(payload, "stop_hook_active", "stopHookActive"),
+    )
+
+
+def _text(payload: Payload, *names: str, limit: int = LONGEST_PAYLOAD, needed: bool = False) -> str:
+    """Return the first of the fields that is there; null is the same as nothing."""
+    for name in names:
+        value = payload.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, str) or len(value) > limit:
+            raise _WrongTypeError(name)
+        return value
+    if needed:
+        raise _WrongTypeError(names[0])
+    return ""
+
+
+def _switch(payload: Payload, *names: str) -> bool:
+    for name in names:
+        value = payload.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, bool):
+            raise _WrongTypeError(name)
+        return value
+    return False
+
+
+def _folder(payload: Payload) -> str:
+    """Return where the agent works; Cursor names all folders of its window, the first one leads."""
+    found = _text(payload, "cwd", limit=_LONGEST_PATH)
+    roots = payload.get("workspace_roots")
+    if found or roots is None:
+        return found
+    if not isinstance(roots, list) or not all(isinstance(root, str) for root in roots):
+        raise _WrongTypeError("workspace_roots")
+    return str(roots[0])[:_LONGEST_PATH] if roots else ""
+
+
+def _projects(payload: Payload, harness: Harness, environ: Mapping[str, str]) -> tuple[str, ...]:
+    roots = payload.get("workspace_roots")
+    listed = roots[:_MOST_ROOTS] if isinstance(roots, list) else []
+    named = (*listed, *project_variables(harness, environ))
+    return tuple(one for one in named if isinstance(one, str) and len(one) <= _LONGEST_PATH)
+
+
+def pack_call(incoming: Incoming) -> bytes:
+    """Return a call as bytes."""
+    return json.dumps(asdict(incoming)).encode()
+
+
+def unpack_call(raw: bytes) -> Incoming:
+    """Return the call that `packed` made bytes of.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    try:
+        fields = json.loads(raw)
+        return Incoming(
+            **{
+                **fields,
+                "harness": Harness(fields["harness"]),
+                "moment": Moment(fields["moment"]),
+                "projects": tuple(fields["projects"]),
+            }
+        )
+    except (KeyError, TypeError, RecursionError) as error:
+        raise ValueError("no call of a hook") from error
+
 
 # What we add stands behind what was there, after an empty line.
 _APART = "\n\n"

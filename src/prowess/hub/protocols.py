@@ -57,7 +57,6 @@ from prowess.hub.web import (
     show_files,
 )
 from prowess.mcp.catalogue import PAGE, Directory, Page, list_directory, unknown_address
-from prowess.mcp.manifest import ServedSkill, serve_content
 from prowess.mcp.protocol import (
     EXTENSION,
     GET,
@@ -69,9 +68,11 @@ from prowess.mcp.protocol import (
     DirectoryParams,
     GetParams,
     NotThere,
+    ServedSkill,
     make_cursor,
     parse,
     read_cursor,
+    serve_content,
     unknown_cursor,
 )
 from prowess.mcp.server import (

@@ -13,19 +13,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from prowess.errors import PathError, SkillNotFoundError, UnsafeSkillError
-from prowess.mcp.manifest import (
-    MOST_FILE_BYTES,
-    ServedSkill,
-    SkillFacts,
-    serve_files,
-)
 from prowess.mcp.protocol import (
+    MOST_FILE_BYTES,
     SKILL_FILE,
     NotThere,
+    ServedSkill,
+    SkillFacts,
     file_uri,
     make_cursor,
     parse,
     read_cursor,
+    serve_files,
 )
 from prowess.runtime.service import SkillsService
 from prowess.runtime.skill_texts import SkillText, SkillTexts, name_files

@@ -38,18 +38,21 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from prowess.errors import UnsafeSkillError
-from prowess.mcp.manifest import MOST_BYTES, MOST_FILES, FileFacts, digest
 from prowess.mcp.protocol import (
     EXTENSION,
+    MOST_BYTES,
+    MOST_FILES,
     SKILL_FILE,
     DirectoryParams,
     DirectoryReadRequest,
     DirectoryReadResult,
+    FileFacts,
     GetParams,
     RemoteSkillError,
     SkillEntry,
     SkillsGetRequest,
     SkillsListRequest,
+    digest,
 )
 from prowess.runtime.skill_tools import frame
 from prowess.safety.model import ScanReport, ScanVerdict

@@ -45,7 +45,6 @@ from mcp_types import (
 
 from prowess.errors import ConfigError, ProwessError, StoreError, contain
 from prowess.mcp.greeting import INCOMPLETE
-from prowess.mcp.notifications import ClientView, Notices
 from prowess.mcp.protocol import (
     BYTES,
     DYNAMIC,
@@ -71,11 +70,12 @@ from prowess.mcp.protocol import (
     media_type,
     unknown_cursor,
 )
+from prowess.mcp.service import ClientView, Notices
 from prowess.skills.text import one_line
 
 if TYPE_CHECKING:
     from prowess.mcp.catalogue import Directory, DirectoryEntry, ListPage, Page
-    from prowess.mcp.manifest import ServedSkill, SkillFacts
+    from prowess.mcp.protocol import ServedSkill, SkillFacts
     from prowess.mcp.service import McpService
     from prowess.skills.catalog import AddressedSkill
 
@@ -385,7 +385,7 @@ def _tools(
 
     def listed() -> ListToolsResult:
         # Late, as all that a client's first answer does not need.
-        from prowess.mcp.tools import list_tools
+        from prowess.mcp.service import list_tools
 
         return ListToolsResult(tools=list_tools(workshop=has_workshop()))
 

@@ -21,9 +21,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from prowess.errors import EncoderError, PathError, contain
-from prowess.hooks.answers import answer
+from prowess.hooks.answers import Incoming, answer, pack_call, read, unpack_call
 from prowess.hooks.harness import LIMIT_VARIABLE, Harness, HookCall, Moment
-from prowess.hooks.payloads import Incoming, pack_call, read, unpack_call
 from prowess.host.harness.call_records import HookLog, HookMarks, place_to_index
 from prowess.host.sources.harness_folders import (
     find_home,

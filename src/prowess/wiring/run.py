@@ -118,9 +118,8 @@ class Chat:
         self._opened = opened
         self.agent_id = runtime.skills.agent(wanted.agent_id).id
         self.workspace = runtime.skills.workspace(wanted.agent_id).folder
-        from prowess.agents.approval import Shelf
         from prowess.agents.chat import ChatAgent, ChatPorts
-        from prowess.agents.chat_tools import Hands, provider_keys
+        from prowess.agents.chat_tools import Hands, Shelf, provider_keys
         from prowess.host.store.chats import ChatSessions, WorkspaceFiles
 
         self._sessions = ChatSessions(runtime.folders.state)

@@ -25,18 +25,16 @@ from starlette.applications import Starlette
 from prowess import __version__
 from prowess.errors import GatewayStartError
 from prowess.evaluation.routing import RoutingTestPorts, RoutingTests
-from prowess.gateway.app import build_app
 from prowess.gateway.calls import Client, ClientScope
 from prowess.gateway.dispatch import MethodTable
-from prowess.gateway.http import PAGE, StudioFiles, page_files
+from prowess.gateway.http import PAGE, StudioFiles, build_app, page_files
 from prowess.gateway.hub import Hub
 from prowess.gateway.limits import GatewayOptions
 from prowess.gateway.methods.changes import change_methods
-from prowess.gateway.methods.proof import proof_methods
 from prowess.gateway.methods.proposals import proposal_methods
 from prowess.gateway.methods.services import Installs, RemovalHelpers, Services
 from prowess.gateway.methods.sharing import SharingServices, sharing_methods
-from prowess.gateway.methods.skills import skill_methods
+from prowess.gateway.methods.skills import proof_methods, skill_methods
 from prowess.gateway.methods.studio import (
     INDEXING,
     RecentRoutes,

@@ -33,7 +33,7 @@ from prowess.wiring.workshop import open_sessions
 from prowess.workshop.missed_activations import MissKind
 
 if TYPE_CHECKING:
-    from prowess.gateway.methods.proof import ProofServices
+    from prowess.gateway.methods.skills import ProofServices
 
 _AT_ONCE = 60
 
@@ -53,7 +53,7 @@ class TestedSkills(NamedTuple):
 
 def open_proof(runtime: Runtime) -> "ProofServices":
     """Return what the methods of the gateway about proof call."""
-    from prowess.gateway.methods.proof import ProofServices  # `prowess test` has no use for it.
+    from prowess.gateway.methods.skills import ProofServices  # `prowess test` has no use for it.
 
     return ProofServices(
         fresh=lambda names, agent: open_freshness(runtime).check(names, agent, keep=False),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.agents.approval import (
+from prowess.agents.chat_tools import (
     COLUMNS,
     ROWS,
     NotShown,

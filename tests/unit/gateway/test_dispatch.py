@@ -21,9 +21,8 @@ from prowess.gateway.calls import (
 )
 from prowess.gateway.dispatch import Answering, MethodTable, dispatch
 from prowess.gateway.frames import Fault, RequestFrame
-from prowess.gateway.hub import Hub
+from prowess.gateway.hub import Hub, Metrics
 from prowess.gateway.limits import GatewayLimits
-from prowess.gateway.metrics import Metrics
 from prowess.gateway.workers import Lane, Workers
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.gateway.calls import ClientScope, Code, Json
-from prowess.gateway.handshake import (
+from prowess.gateway.gate import (
     Accepted,
     Doorkeeper,
     Rejected,

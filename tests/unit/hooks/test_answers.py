@@ -4,9 +4,8 @@ import json
 
 from tests.rows import each_row
 
-from prowess.hooks.answers import answer, can_speak
+from prowess.hooks.answers import Incoming, answer, can_speak, read
 from prowess.hooks.harness import Harness, Moment
-from prowess.hooks.payloads import Incoming, read
 from prowess.hooks.samples import (
     CONTEXT,
     INLINE_CHARS,

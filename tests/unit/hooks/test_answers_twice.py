@@ -2,8 +2,7 @@
 
 import json
 
-from prowess.hooks.answers import answer
-from prowess.hooks.payloads import Incoming, read
+from prowess.hooks.answers import Incoming, answer, read
 
 CONTEXT = "Skills of this workspace that cover this request:\n- pdf-forms"
 

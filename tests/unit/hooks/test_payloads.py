@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.hooks.harness import Harness, Moment
-from prowess.hooks.payloads import (
+from prowess.hooks.answers import (
     LONGEST_PAYLOAD,
     Incoming,
     caller_of,
@@ -16,6 +15,7 @@ from prowess.hooks.payloads import (
     read,
     unpack_call,
 )
+from prowess.hooks.harness import Harness, Moment
 from prowess.hooks.samples import SAMPLES, PayloadSample
 
 CLAUDE = {"hook_event_name": "UserPromptSubmit", "session_id": "1", "cwd": "/w", "prompt": "hi"}

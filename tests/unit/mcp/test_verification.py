@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.mcp.client import RemoteSkill, described, from_base64, from_text, verified
-from prowess.mcp.manifest import MOST_BYTES, MOST_FILES, FileFacts, digest
-from prowess.mcp.protocol import RemoteSkillError
+from prowess.mcp.protocol import MOST_BYTES, MOST_FILES, FileFacts, RemoteSkillError, digest
 
 ROOT = "skill://far/ships/"
 FIELDS = {"name": "ships", "description": "Names ships."}

@@ -95,8 +95,8 @@ def _note(problem: str) -> None:
     if not _came:
         log.note_unknown(now_ms, problem)
         return
+    from prowess.hooks.answers import read
     from prowess.hooks.harness import HookCall
-    from prowess.hooks.payloads import read
 
     caller = read(_came[0], os.environ)
     if caller is None:

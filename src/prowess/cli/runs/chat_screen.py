@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import click
 
 from prowess.agents import events as happened
-from prowess.agents.approval import rows
+from prowess.agents.chat_tools import rows
 from prowess.agents.events import ApprovalAsked, Choice, Event
 from prowess.agents.tools import tool_schemas
 from prowess.cli.render import asks, is_terminal

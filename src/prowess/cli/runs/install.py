@@ -375,7 +375,7 @@ def sync_command(
     Exit code 0 when the copy is complete, 1 when something was in the way or was refused.
     """
     if frozen:
-        from prowess.cli.sharing.update import bring_back
+        from prowess.cli.sharing.commands import bring_back
         from prowess.runtime.sharing.update import FrozenRequest
 
         if target is not None:

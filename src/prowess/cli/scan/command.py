@@ -26,8 +26,17 @@ from prowess.cli.render import (
     print_text,
     silence,
 )
-from prowess.cli.scan.bench import Bounds, bound, run_bench
-from prowess.cli.scan.report import ERROR, FINDING, Printer, profile_option, target_places, to_sarif
+from prowess.cli.scan.report import (
+    ERROR,
+    FINDING,
+    Bounds,
+    Printer,
+    bound,
+    profile_option,
+    run_bench,
+    target_places,
+    to_sarif,
+)
 from prowess.cli.terminal import find_near
 from prowess.errors import AcceptanceError, ModelError, PathError, ProwessError, explain_failure
 from prowess.host.sources.skill_files import ScanPlace, read_targets

@@ -28,8 +28,8 @@ _COMMANDS = {
     "apply": ("workshop.review", "Write a pending proposal to its skill."),
     "reject": ("workshop.review", "Refuse a proposal."),
     "revise": ("workshop.review", "Change what a pending proposal says."),
-    "rollback": ("workshop.history", "Take back what was applied last to a skill."),
-    "history": ("workshop.history", "Say what happened to proposals and skills."),
+    "rollback": ("workshop.review", "Take back what was applied last to a skill."),
+    "history": ("workshop.review", "Say what happened to proposals and skills."),
     "capture": ("workshop.capture", "Look for corrections in a transcript."),
     "tool": ("workshop.review", "Answer one call of the agent's tool, JSON in and JSON out."),
 }

@@ -1,9 +1,15 @@
-"""The methods that read: which skills there are, which one fits, and why."""
+"""The methods that read: which skills there are, which one fits, and why.
+
+The methods about proof: whether skills hold, what was shown of them, and all their tests.
+"""
 
 import hashlib
 import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from prowess.errors import SkillNotFoundError
+from prowess.evaluation.skill_tests import SkillTests
 from prowess.gateway.calls import (
     ClientScope,
     Code,
@@ -18,14 +24,18 @@ from prowess.gateway.calls import (
 from prowess.gateway.frames import encode_ascii
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.services import Services
+from prowess.proof.freshness import SkillFreshness
 from prowess.routing.router import Context
 from prowess.runtime.library import list_unread
+from prowess.runtime.proof.verdicts import ProofState
 from prowess.runtime.route.answer import Asked, Caller, Surface
 from prowess.runtime.route.why_not import why_not
 from prowess.runtime.usage import Use
 from prowess.skills.eligibility import needed_bins
+from prowess.skills.model import Skill
 from prowess.skills.parse import split_sections
 from prowess.skills.text import clean
+from prowess.wire import proof as wire_proof
 from prowess.wire import routing as wire_routing
 from prowess.wire import skills as wire
 
@@ -261,3 +271,56 @@ def _without_values(report: Json) -> Json:
 def skill_methods(services: Services) -> tuple[Method, ...]:
     """Return the methods that only read skills."""
     return collect_methods(SkillMethods(services))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofServices:
+    """What these methods call beside what all methods call."""
+
+    # From names and an agent to what holds of those skills; nothing is asked of any program.
+    fresh: Callable[[Sequence[str], str | None], Sequence[SkillFreshness]]
+    # From a skill, a model and a harness, where those are named, to where the skill stands.
+    proof: Callable[[Skill, str, str], ProofState]
+    # From an agent, and a skill where only that one is meant, to how its tests come out.
+    tests: Callable[[str | None, str | None], SkillTests]
+
+
+class ProofMethods:
+    """The answers, over one set of services."""
+
+    def __init__(self, services: Services, proof: ProofServices) -> None:
+        self._services, self._proof = services, proof
+
+    @rpc("skills.fresh", ClientScope.READ, given.FreshParams, slow=True)
+    def fresh(self, call: RpcCall) -> Json:
+        """Which claims of skills still hold."""
+        names = () if call.params.name is None else (call.params.name,)
+        return wire_proof.freshness(self._proof.fresh(names, call.params.agent_id))
+
+    @rpc("skills.proof", ClientScope.READ, given.ProofParams)
+    def proof(self, call: RpcCall) -> Json:
+        """What was shown of each skill's lift."""
+        name, agent = call.params.name, call.params.agent_id
+        skills = self._services.skills
+        found = skills.status(agent).skills if name is None else (skills.find(name, agent),)
+        model, harness = call.params.model or "", call.params.harness or ""
+        return {
+            "skills": [
+                {
+                    "name": row.skill.name,
+                    **wire_proof.proof_state(self._proof.proof(row.skill, model, harness)),
+                }
+                for row in found
+            ]
+        }
+
+    @rpc("skills.test", ClientScope.READ, given.FreshParams, slow=True)
+    def test(self, call: RpcCall) -> Json:
+        """All tests of skills, or of one, in one go."""
+        asked = call.params
+        return wire_proof.skill_tests(self._proof.tests(asked.agent_id, asked.name))
+
+
+def proof_methods(services: Services, proof: ProofServices) -> tuple[Method, ...]:
+    """Return the methods about proof."""
+    return collect_methods(ProofMethods(services, proof))

@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from prowess.errors import contain
-from prowess.hooks.payloads import LONGEST_PAYLOAD
+from prowess.hooks.answers import LONGEST_PAYLOAD
 from prowess.host.harness.hook_client import ANSWERED, FILE_NAME, GREETING
 
 log = logging.getLogger(__name__)

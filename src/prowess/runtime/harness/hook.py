@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from prowess.hooks.answers import (
     MOST_SKILLS,
     Hint,
+    Incoming,
     can_speak,
     is_command,
     prompt_context,
@@ -20,7 +21,6 @@ from prowess.hooks.answers import (
     session_context,
 )
 from prowess.hooks.harness import Harness, Moment
-from prowess.hooks.payloads import Incoming
 from prowess.runtime.service import SkillsService
 from prowess.transcripts.turns import read_turns
 

@@ -34,7 +34,7 @@ from prowess.workshop.proposal import (
 )
 
 if TYPE_CHECKING:
-    from prowess.hooks.payloads import Incoming
+    from prowess.hooks.answers import Incoming
     from prowess.runtime.workshop.review import Reviews
 
 log = logging.getLogger("prowess.workshop")

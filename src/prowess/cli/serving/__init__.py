@@ -1,1 +1,0 @@
-"""What stays: the gateway, servers for clients of other protocols, and the database behind them."""
