@@ -18,10 +18,9 @@ from prowess import errors
 from prowess.cli.main import COMMANDS, app
 from prowess.gateway.calls import ClientScope, Code, Method
 from prowess.gateway.limits import EVENTS, KIB, GatewayLimits, GatewayOptions
-from prowess.gateway.methods.changes import change_methods
 from prowess.gateway.methods.proposals import proposal_methods
 from prowess.gateway.methods.services import Services
-from prowess.gateway.methods.sharing import SharingServices, sharing_methods
+from prowess.gateway.methods.sharing import SharingServices, change_methods, sharing_methods
 from prowess.gateway.methods.skills import ProofServices, proof_methods, skill_methods
 from prowess.gateway.methods.studio import StudioServices, studio_methods
 from prowess.gateway.methods.system import system_methods

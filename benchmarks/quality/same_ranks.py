@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks.scale.hub import Made, fill, open_engine
 
 from prowess.host.store.fleet.caches import StoredVectors
-from prowess.host.store.vectors import SqliteVectors
+from prowess.host.store.routing import SqliteVectors
 from prowess.hub.search import Access, DocumentIndex, NewDocument, read_asked, read_texts
 from prowess.hub.service import MOST_FOUND
 from prowess.hub.tables import HubDatabase

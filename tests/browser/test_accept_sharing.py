@@ -13,8 +13,8 @@ from tests.browser.test_every_view import violations
 from tests.integration.sharing_world import Repository, give_to_agent, page
 from tests.integration.sigstore_world import BUNDLE, ISSUER, Sigstore
 
-from prowess.host.proof.records import ProofsFile
-from prowess.runtime.proof.verdicts import ProofVerdict
+from prowess.host.proof.agents import ProofsFile
+from prowess.runtime.proof.prove import ProofVerdict
 from prowess.wiring.proof import digest_skill
 
 PLACE = "/library?settingsAgentId=main&report=installed"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import PathError, StoreError
-from prowess.host.store import chats as chat_sessions
-from prowess.host.store.chats import ChatSessions
+from prowess.host.store import sessions as chat_sessions
+from prowess.host.store.sessions import ChatSessions
 
 
 def _chat(workspace: str = "/w", agent: str = "main") -> dict[str, object]:

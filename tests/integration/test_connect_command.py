@@ -15,7 +15,7 @@ from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import ConnectScope
 from prowess.host.harness.settings_files import find_own_program
 from prowess.runtime.harness.connect import Connecting, ConnectRequest
-from prowess.runtime.harness.difference import compare_files
+from prowess.wire.studio import compare_files
 from prowess.wiring import open_runtime
 from prowess.wiring.doctor import open_connecting
 

@@ -12,7 +12,7 @@ from prowess.cli.main import main
 from prowess.hooks.harness import Harness, HookCall, Moment
 from prowess.host.harness.call_records import HookLog
 from prowess.host.harness.hook_socket import HookSocket
-from prowess.host.health import find_exposed, gateway_answers, read_version_beside
+from prowess.wiring.doctor import find_exposed, gateway_answers, read_version_beside
 
 
 @pytest.fixture

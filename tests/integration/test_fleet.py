@@ -28,13 +28,12 @@ from prowess.host.config.file import to_settings
 from prowess.host.config.writer import ConfigStore
 from prowess.host.store.database import GENERATIONS, Database, open_database
 from prowess.host.store.fleet.administration import migrate
-from prowess.host.store.fleet.caches import StoredVectors
+from prowess.host.store.fleet.caches import LastKnownProposals, StoredVectors
 from prowess.host.store.fleet.files import SharedFile, SharedFiles
-from prowess.host.store.fleet.last_known import LastKnownProposals
 from prowess.host.store.fleet.turns import Listening, held
 from prowess.host.store.proposals import StoredProposals
+from prowess.host.store.routing import SqliteVectors
 from prowess.host.store.sessions import StoredSessions
-from prowess.host.store.vectors import SqliteVectors
 from prowess.runtime.config.edits import ConfigEdits
 from prowess.wiring.events import FleetMember
 from prowess.wiring.library import Runtime, accept_finding, open_runtime, read_target

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.host.store.fleet.last_known import LastKnownUsage
+from prowess.host.store.fleet.caches import LastKnownUsage
 from prowess.host.store.usage import SqliteUsage
 from prowess.runtime.usage import UsageDay, UsageEvent, UsageQuery, UsageStore, UsageTotal, Use
 

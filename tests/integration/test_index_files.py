@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.unit.routing.vectors import SmallEncoder
 
-from prowess.host.files import kept_files
-from prowess.host.files.kept_files import KeptFiles, stamp_code
+from prowess.host.files import state_files
+from prowess.host.files.state_files import KeptFiles, stamp_code
 from prowess.host.store.routing import ExamplesFile, open_indexes
 from prowess.runtime.ports import Examples, Vectors
 from prowess.runtime.route.index import IndexBuilder
@@ -80,7 +80,7 @@ def test_the_oldest_go_first(tmp_path: Path) -> None:
 
 
 def test_what_is_too_large_is_not_kept(files: KeptFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_files, "_MOST_KEPT_BYTES", 4)
+    monkeypatch.setattr(state_files, "_MOST_KEPT_BYTES", 4)
 
     files.save("a", b"12345")
 

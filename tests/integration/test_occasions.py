@@ -8,9 +8,8 @@ import pytest
 
 from prowess.host.models.local import OnnxEncoder
 from prowess.routing import router
-from prowess.routing.index import Encoded, SkillIndex, list_index_texts
+from prowess.routing.index import Encoded, SkillIndex, list_index_texts, list_signs, read_heads
 from prowess.routing.lexical import LexicalIndex, read_terms
-from prowess.routing.occasions import list_signs, read_heads
 from prowess.routing.passages import read_evidence
 from prowess.testing import make_skill
 

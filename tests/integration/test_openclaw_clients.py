@@ -18,7 +18,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
-from prowess.host.store.chats import ChatSessions
+from prowess.host.store.sessions import ChatSessions
 
 Json = dict[str, Any]
 PAGE = "http://127.0.0.1:5173"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from prowess.cli.main import main
-from prowess.host.proof.records import ProofsFile
+from prowess.host.proof.agents import ProofsFile
 from prowess.proof.tasks import read_expectation
 from prowess.wiring import open_runtime
 from prowess.wiring.proof import proof_state

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prowess.host.store.vectors import SqliteVectors
+from prowess.host.store.routing import SqliteVectors
 from prowess.runtime.ports import Vectors
 
 ENCODER = "bundled-0123456789ab"
@@ -25,8 +25,8 @@ NOBODY = 65_534
 WRITER = """
 import sys
 import numpy as np
-from prowess.host.store import vectors as vector_store
-from prowess.host.store.vectors import SqliteVectors
+from prowess.host.store import routing as vector_store
+from prowess.host.store.routing import SqliteVectors
 
 # Others write at the same time, and a machine may be slow.
 vector_store._BUSY_S = 60

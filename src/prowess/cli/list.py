@@ -248,7 +248,7 @@ def show_command(given: Common, name: str) -> int:
     parts = _sections(status)
     detail = wire.skill_detail(status, skills.resources(status.skill.name, given.agent), parts)
     # Late: lists say nothing of proofs.
-    from prowess.wire import proof as wire_proof
+    from prowess.wire import safety as wire_proof
     from prowess.wiring.proof import proof_state
 
     proof = proof_state(runtime, status.skill)

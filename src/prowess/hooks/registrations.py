@@ -17,8 +17,16 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeGuard
 
-from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, apply_edits, value_at
-from prowess.hooks.harness import LIMIT_VARIABLE
+from prowess.hooks.harness import (
+    LIMIT_VARIABLE,
+    Edit,
+    Insert,
+    Path,
+    Remove,
+    ReplaceValue,
+    apply_edits,
+    value_at,
+)
 
 NAME = "prowess"
 # Safe (-P): where we are started is a project of strangers, and nothing in it may be imported.

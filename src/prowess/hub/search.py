@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from prowess.hub.tables import DOCUMENTS, SKILLS, TERMS, HubDatabase, cast_near
 from prowess.routing import lexical
 from prowess.routing.breadth import Breadth
+from prowess.routing.decision import fuse, weight_of_meaning
 from prowess.routing.dense import DenseScores
-from prowess.routing.fusion import fuse, weight_of_meaning
 from prowess.routing.glosses import put_in_english
 from prowess.routing.lexical import LexicalIndex, Terms, read_terms
 from prowess.routing.passages import read_evidence

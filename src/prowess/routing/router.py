@@ -13,14 +13,22 @@ from numpy.typing import NDArray
 
 from prowess.late import dataclass
 from prowess.routing import decision
-from prowess.routing.decision import DEFAULT, Scale, Signs, measure_nearness, read_scale
+from prowess.routing.decision import (
+    DEFAULT,
+    Fused,
+    Scale,
+    Signs,
+    fuse,
+    measure_nearness,
+    read_scale,
+    read_shares,
+    weight_of_meaning,
+)
 from prowess.routing.follow_ups import Closing, is_follow_up, read_closing
-from prowess.routing.fusion import Fused, fuse, read_shares, weight_of_meaning
 from prowess.routing.glosses import put_in_english
-from prowess.routing.index import SkillIndex
+from prowess.routing.index import MessageReading, SkillIndex, read_needs
 from prowess.routing.lexical import LexicalScores
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
-from prowess.routing.occasions import MessageReading, read_needs
 from prowess.routing.triggers import Hints, Named, fold, is_called
 from prowess.routing.words import find_asking_part, is_mention, measure_shape
 from prowess.skills.text import one_line

@@ -1,12 +1,20 @@
-"""The shapes that the studio sees: sources, files, histories, activity and saved tests."""
+"""The shapes that the studio sees: sources, files, histories, saved tests, and connections.
 
-from collections.abc import Iterable
+Settings hold keys and tokens, and a diff of them shows the lines around a change: what looks like a
+secret is shown as stars, and a very long line is cut to the part that differs.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from prowess.evaluation.metrics import Outcome
 from prowess.evaluation.routing import RoutingTest, TestRun
 from prowess.routing.dense import find_near, project
 from prowess.routing.index import SkillIndex
+from prowess.runtime.harness.connect import ConnectPlan, FileChange, WrittenSettings
+from prowess.runtime.harness.doctor import NAMES, DoctorLevel, Examination, HarnessHealth
 from prowess.runtime.library import (
     MOST_FILE_BYTES,
     FileStanding,
@@ -16,6 +24,7 @@ from prowess.runtime.library import (
     SkillFile,
 )
 from prowess.runtime.usage import Activity, Sums, Use
+from prowess.secrets.mask import hide_secrets
 from prowess.skills.model import RootKind, Source, Tier
 from prowess.skills.text import clean, cut_listed
 from prowess.wire.skills import SCOPES, Json, diagnostic
@@ -275,3 +284,168 @@ def _moment(seconds: float) -> str:
         # It comes from a file like any other, which may say anything.
         moment = datetime.fromtimestamp(0, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def connection(
+    plan: ConnectPlan,
+    differences: Mapping[str, Sequence[str]],
+    written: Sequence[WrittenSettings] | None,
+) -> Json:
+    """Show what was, or would be, changed; never what else a settings file holds.
+
+    Args:
+        plan: what was planned.
+        differences: the lines that differ in each file, by its path.
+        written: what was written; None where nothing was to be.
+    """
+    kept = {one.path: one.backup for one in written or ()}
+    return {
+        "harness": plan.harness,
+        "scope": plan.scope,
+        "remove": plan.remove,
+        "dryRun": written is None,
+        "command": clean(plan.command),
+        "changed": plan.needed,
+        "files": [_file(file, differences.get(file.path, ()), kept) for file in plan.files],
+        "notes": [clean(note) for note in plan.notes],
+    }
+
+
+def harness_health(value: HarnessHealth) -> Json:
+    """Show how one harness is connected."""
+    calls = value.calls
+    return {
+        "harness": value.harness.value,
+        "title": NAMES[value.harness],
+        "installed": value.version is not None,
+        "version": clean(value.version or "") or None,
+        "connected": [scope.value for scope in value.scopes],
+        "problems": [f"{clean(path)}: {clean(text)}" for path, text in value.unreadable.items()],
+        "calls": len(calls),
+        "failed": sum(bool(call.problem) for call in calls),
+        "lastCallAt": calls[-1].at_ms if calls else None,
+        "latencyMs": value.latency_ms,
+        "hintRate": value.hint_rate,
+        "command": f"prowess connect {value.harness.value}",
+    }
+
+
+def _file(file: FileChange, lines: Sequence[str], kept: Mapping[str, str]) -> Json:
+    return {
+        "path": clean(file.path),
+        "leadsTo": clean(file.leads_to) or None,
+        "action": _action(file),
+        "written": file.path in kept,
+        "backup": clean(kept.get(file.path, "")) or None,
+        "diff": [clean(line) for line in lines],
+    }
+
+
+def _action(file: FileChange) -> str:
+    if not file.needed:
+        return "keep"
+    if file.before is None:
+        return "create"
+    return "remove" if file.after is None else "change"
+
+
+def examination(found: Examination) -> Json:
+    """Show what the doctor found, in the order in which it looked."""
+    return {
+        "ok": found.well,
+        "problems": found.count(DoctorLevel.PROBLEM),
+        "warnings": found.count(DoctorLevel.WARNING),
+        "findings": [
+            {
+                "area": finding.area,
+                "level": finding.level,
+                "text": clean(finding.text),
+                "todo": clean(finding.todo) or None,
+            }
+            for finding in found.findings
+        ],
+    }
+
+
+_CONTEXT = 3
+_LONG, _AROUND = 300, 60
+_HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+
+
+def compare_files(path: str, before: bytes | None, after: bytes | None) -> list[str]:
+    """Return the lines of a unified difference, without line ends; nothing where none differs."""
+    if before == after:
+        return []
+    old, new = _lines(before), _lines(after)
+    skipped, old, new = _trim(old, new)
+    found = difflib.unified_diff(
+        old,
+        new,
+        fromfile="/dev/null" if before is None else path,
+        tofile="/dev/null" if after is None else path,
+        lineterm="",
+        n=_CONTEXT,
+    )
+    lines = [_moved(line, skipped) for line in found]
+    if not lines:
+        return [f"{path}: only line ends differ"]
+    return [_hide(line) for line in _shorten(lines)]
+
+
+def _lines(content: bytes | None) -> list[str]:
+    if content is None:
+        return []
+    return content.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
+
+
+def _trim(old: list[str], new: list[str]) -> tuple[int, list[str], list[str]]:
+    """Leave out what is alike at both ends: to compare all of a large file takes minutes."""
+    least = min(len(old), len(new))
+    start = 0
+    while start < least and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < least - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    first, last = max(start - _CONTEXT, 0), max(end - _CONTEXT, 0)
+    return first, old[first : len(old) - last], new[first : len(new) - last]
+
+
+def _moved(line: str, skipped: int) -> str:
+    """Count the lines that were left out."""
+
+    def counted(match: re.Match[str]) -> str:
+        old, new = int(match[1]) + skipped, int(match[3]) + skipped
+        return f"@@ -{old}{match[2] or ''} +{new}{match[4] or ''} @@"
+
+    return _HUNK.sub(counted, line) if line.startswith("@@") else line
+
+
+def _shorten(lines: Sequence[str]) -> Iterator[str]:
+    removed = [line[1:] for line in lines[2:] if line.startswith("-")]
+    added = [line[1:] for line in lines[2:] if line.startswith("+")]
+    if len(removed) == len(added) == 1 and max(len(removed[0]), len(added[0])) > _LONG:
+        start, end = _alike(removed[0], added[0])
+        for line in lines:
+            yield line[0] + _part(line[1:], start, end) if len(line) > _LONG else line
+        return
+    for line in lines:
+        yield line if len(line) <= _LONG else line[:_LONG] + "…"
+
+
+def _alike(old: str, new: str) -> tuple[int, int]:
+    """Return how many characters are alike at the beginning and at the end."""
+    least = min(len(old), len(new))
+    start = next((at for at in range(least) if old[at] != new[at]), least)
+    most = least - start
+    end = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    return start, end
+
+
+def _part(line: str, start: int, end: int) -> str:
+    first, last = max(start - _AROUND, 0), max(len(line) - end + _AROUND, 0)
+    return ("…" if first else "") + line[first:last] + ("…" if last < len(line) else "")
+
+
+def _hide(line: str) -> str:
+    return line[:1] + hide_secrets(line[1:]).text

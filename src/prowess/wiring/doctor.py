@@ -1,26 +1,41 @@
-"""Puts the doctor together: every harness of this machine, and then this installation itself.
+"""Puts the doctor and connecting together: every harness of this machine, and this installation.
 
-Puts connecting together: where harnesses keep their settings on this machine, and who we are.
+The doctor starts nothing and changes nothing: versions are read from what lies beside a program,
+and a gateway is asked for nothing but a sign of life.
 """
 
+import errno
+import json
 import os
+import re
 import shlex
+import socket
+import sqlite3
 import stat
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 from prowess.errors import PathError
 from prowess.hooks.harness import Harness, HookCall
 from prowess.hooks.registrations import ConnectScope, Format, Registered
 from prowess.hooks.samples import PayloadSample
 from prowess.hooks.targets import HarnessHomes, default_scope, home_of, targets
-from prowess.host import health
 from prowess.host.config import file as config
+from prowess.host.files.handles import Content, read_bounded
 from prowess.host.harness.call_records import HookLog
-from prowess.host.harness.settings_files import ConnectionRecords, HarnessSettings, find_own_program
+from prowess.host.harness.hook_client import ask
+from prowess.host.harness.settings_files import (
+    BACKUP,
+    ConnectionRecords,
+    HarnessSettings,
+    find_own_program,
+)
 from prowess.host.processes.facts import find_program
 from prowess.host.sources.roots import expand_path
 from prowess.host.store.reports import REPORTS_FILE
@@ -40,6 +55,167 @@ from prowess.skills.model import Severity
 from prowess.wiring.hook import answer_hook
 from prowess.wiring.library import Runtime
 from prowess.wiring.state import STORE_FILE, USAGE_FILE, VECTORS_FILE
+
+PROGRAMS: Mapping[Harness, tuple[str, ...]] = {
+    Harness.CLAUDE_CODE: ("claude",),
+    Harness.CODEX: ("codex",),
+    Harness.CURSOR: ("cursor", "cursor-agent"),
+    Harness.GEMINI: ("gemini",),
+    Harness.COPILOT: ("copilot",),
+    Harness.VSCODE: ("code",),
+    Harness.QWEN: ("qwen",),
+    Harness.OPENCODE: ("opencode",),
+    Harness.OPENCLAW: ("openclaw",),
+}
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_MOST_FILES, _MOST_BYTES = 500, 200_000
+_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+][\w.]{1,30})?")
+_EXEC = re.compile(rb"'''exec' \"([^\"]+)\"")
+_LONGEST_LINE = 4_096
+_ANSWER_S = 1.0
+# To look through a larger file would take longer than anybody waits.
+_MOST_CHECKED = 64_000_000
+
+
+def locate_program(harness: Harness, environ: Mapping[str, str]) -> str:
+    """Return the program of a harness on the search path, or nothing."""
+    found = (find_program(name, environ).path for name in PROGRAMS[harness])
+    return next(filter(None, found), "")
+
+
+def read_version_beside(program: str) -> str:
+    """Return the version that the package or the path of a program says, or nothing."""
+    real = os.path.realpath(program)
+    if _VERSION.fullmatch(os.path.basename(real)):
+        return os.path.basename(real)
+    folder = os.path.dirname(real)
+    for place in (folder, os.path.dirname(folder)):
+        found = read_bounded(os.path.join(place, "package.json"), _MOST_BYTES)
+        version = _version_in(found.data) if isinstance(found, Content) else ""
+        if version:
+            return version
+    return ""
+
+
+def check_interpreter(program: str) -> str:
+    """Return that a script's interpreter is gone, as after a move or an upgrade; or nothing."""
+    try:
+        with open(program, "rb") as file:
+            first, second = file.readline(_LONGEST_LINE), file.readline(_LONGEST_LINE)
+    except OSError:
+        # May be run and not be read: then nothing can be said.
+        return ""
+    if not first.startswith(b"#!"):
+        return ""
+    # Where the path is long or has blanks, installers let a shell start it in the second line.
+    by_shell = _EXEC.match(second)
+    found = [*first[2:].split()[:1], *([by_shell[1]] if by_shell else [])]
+    gone = next((os.fsdecode(one) for one in found if not os.path.exists(one)), "")
+    return f"{program} is a script for {gone}, which is not there." if gone else ""
+
+
+def is_only_ours(folder: str, ours: Collection[str]) -> bool:
+    """Return whether nothing lies in a folder but files of these names, and what we kept of them.
+
+    An empty folder is what an earlier connection left behind.
+    """
+    try:
+        return all(name in ours or BACKUP in name for name in os.listdir(folder))
+    except OSError:
+        # Not ours to look into: then it is nothing that we made.
+        return False
+
+
+def _version_in(content: bytes) -> str:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        # A program of another kind: its version is not known.
+        return ""
+    version = found.get("version") if isinstance(found, dict) else None
+    return version if isinstance(version, str) and _VERSION.fullmatch(version) else ""
+
+
+def find_exposed(folder: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Return what others may write, and what others may read, of a folder and the files in it.
+
+    Raises:
+        OSError: the folder cannot be looked at.
+    """
+    if not hasattr(os, "geteuid"):
+        return (), ()
+    mode = os.stat(folder).st_mode
+    if not mode & _OTHERS:
+        # Nobody gets past it, whatever is inside.
+        return (), ()
+    names = sorted(os.listdir(folder))[:_MOST_FILES]
+    paths = [folder, *(os.path.join(folder, name) for name in names)]
+    modes = {path: os.lstat(path).st_mode for path in paths if os.path.lexists(path)}
+    plain = {path: mode for path, mode in modes.items() if not stat.S_ISLNK(mode)}
+    writable = [path for path, mode in plain.items() if mode & _WRITE]
+    readable = [
+        path
+        for path, mode in plain.items()
+        if mode & _OTHERS and path not in writable and (stat.S_ISREG(mode) or path == folder)
+    ]
+    return writable, readable
+
+
+def find_unwritable(
+    state: str, replaced: Sequence[str], changed: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield what cannot be written, and what the system says.
+
+    Args:
+        state: the folder; where it is not there yet, the one counts in which it would be made.
+        replaced: files in it that are written anew; where one is a link, its folder counts too.
+        changed: files in it that are written in place.
+    """
+    folder = os.path.realpath(state)
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    homes = [os.path.dirname(os.path.realpath(os.path.join(state, name))) for name in replaced]
+    there = [one for one in dict.fromkeys((folder, *homes)) if os.path.lexists(one)]
+    yield from ((one, why) for one in there if (why := _try_writing(one)))
+    for name in changed:
+        path = os.path.join(state, name)
+        if os.path.isfile(path) and not os.access(path, os.W_OK):
+            yield path, os.strerror(errno.EACCES)
+
+
+def _try_writing(folder: str) -> str:
+    """Return what the system says against a file in a folder; nothing is left behind."""
+    try:
+        # Not by asking for rights: file systems that take no files give them all the same.
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def gateway_answers(state: str) -> bool | None:
+    """Return whether a gateway answers hooks; None where this system has no such sockets.
+
+    It is asked as a hook asks, since something that listens there need not be one.
+    """
+    if not hasattr(socket, "AF_UNIX"):
+        return None
+    return ask(state, b"", {}, "", seconds=_ANSWER_S) is not None
+
+
+def check_database(path: str) -> str:
+    """Return what is wrong with a file of SQLite, or nothing; it is only read."""
+    whole = os.path.getsize(path) <= _MOST_CHECKED
+    question = "PRAGMA quick_check(1)" if whole else "SELECT 'ok' FROM sqlite_master LIMIT 1"
+    try:
+        address = f"file:{quote(path)}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=_ANSWER_S)) as database:
+            found = database.execute(question).fetchone()
+    except sqlite3.Error as error:
+        return str(error)
+    return "" if found is None or found[0] == "ok" else "it is damaged"
+
 
 _LOCK, _RECORDS = "connect", "connections.json"
 
@@ -154,12 +330,12 @@ class _World:
         self._log = HookLog(runtime.folders.state)
 
     def installed(self, harness: Harness) -> Installed | None:
-        program = health.locate_program(harness, self._runtime.environ)
+        program = locate_program(harness, self._runtime.environ)
         if program:
-            return Installed(version=health.read_version_beside(program))
+            return Installed(version=read_version_beside(program))
         home = home_of(harness, self._places)
         # Connecting makes the folder where there was none: what we wrote proves nothing.
-        if not os.path.isdir(home) or health.is_only_ours(home, self._written(harness, home)):
+        if not os.path.isdir(home) or is_only_ours(home, self._written(harness, home)):
             return None
         return Installed()
 
@@ -171,7 +347,7 @@ class _World:
             is_ours = isinstance(one, Registered) and bool(one.events or one.server)
             # Where the file itself is gone, connecting may have made the folder for it.
             inside = os.path.join(home, name)
-            is_empty = os.path.isdir(inside) and health.is_only_ours(inside, ())
+            is_empty = os.path.isdir(inside) and is_only_ours(inside, ())
             if is_ours or is_empty:
                 names.add(name)
         return names
@@ -189,7 +365,7 @@ class _World:
             # A shell reads it so.
             program = self._runtime.folders.home + program[1:]
         found = find_program(program, self._runtime.environ)
-        return found.problem or health.check_interpreter(found.path)
+        return found.problem or check_interpreter(found.path)
 
     def calls(self, harness: Harness) -> Sequence[HookCall]:
         return self._log.recent(harness)
@@ -299,7 +475,7 @@ def _stores(state: str) -> Iterator[DoctorFinding]:
         # Said of the folder itself.
         return
     there = [name for name in _STORES if os.path.isfile(os.path.join(state, name))]
-    problems = {name: health.check_database(os.path.join(state, name)) for name in there}
+    problems = {name: check_database(os.path.join(state, name)) for name in there}
     for name, problem in problems.items():
         if problem:
             text = f"{name} cannot be used: {problem}."
@@ -324,7 +500,7 @@ def _permissions(state: str) -> Iterator[DoctorFinding]:
         text = f"{state} is no folder, so nothing can be kept: no proposals, no settings, no log."
         yield _said(DoctorLevel.PROBLEM, text, todo)
         return
-    unwritable = list(health.find_unwritable(state, (config.FILE_NAME,), _STORES))
+    unwritable = list(find_unwritable(state, (config.FILE_NAME,), _STORES))
     for path, why in unwritable:
         text = f"{path} cannot be written ({why}), so nothing that belongs there is kept."
         todo = f"Make it yours (chown -R $USER {shlex.quote(path)}), or set PROWESS_HOME elsewhere."
@@ -334,7 +510,7 @@ def _permissions(state: str) -> Iterator[DoctorFinding]:
             return
         yield _said(DoctorLevel.OK, f"The state folder is not there yet ({state}).")
         return
-    writable, readable = health.find_exposed(state)
+    writable, readable = find_exposed(state)
     for level, paths, what in (
         (DoctorLevel.PROBLEM, writable, "may be changed"),
         (DoctorLevel.WARNING, readable, "may be read"),
@@ -349,7 +525,7 @@ def _permissions(state: str) -> Iterator[DoctorFinding]:
 
 
 def _gateway(state: str) -> Iterator[DoctorFinding]:
-    answers = health.gateway_answers(state)
+    answers = gateway_answers(state)
     if answers:
         yield _said(DoctorLevel.OK, "A gateway is running and answers hooks.")
     elif answers is None:

@@ -270,7 +270,7 @@ class Runtime:
         Raises:
             SkillNotFoundError: nothing of that name was found, not even a broken file.
         """
-        from prowess.runtime.route.why import why
+        from prowess.runtime.route.answer import why
 
         return why(self.skills, name, agent_id)
 

@@ -11,16 +11,29 @@ from typing import NamedTuple
 from prowess.errors import ModelError, SuiteError
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.processes.children import HelpPages
-from prowess.host.proof.agents import AgentProgram, find_judge_price, open_agent
+from prowess.host.proof.agents import (
+    AgentProgram,
+    JournalFile,
+    ProofsFile,
+    find_judge_price,
+    open_agent,
+)
 from prowess.host.proof.project import ProjectFolder
-from prowess.host.proof.records import JournalFile, ProofsFile
 from prowess.host.store.routing import FreshnessFile
 from prowess.proof.freshness import FolderTexts, ProjectFacts
 from prowess.proof.tasks import LeftBehind, ProofTask, is_test_file, read_tasks
 from prowess.runtime.ports import LanguageModel
 from prowess.runtime.proof.fresh import FreshnessPorts, FreshnessService
-from prowess.runtime.proof.prove import ProofPlan, ProofPorts, ProofReport, plan_proof, prove
-from prowess.runtime.proof.verdicts import ProofState, ProofVerdict, find_state
+from prowess.runtime.proof.prove import (
+    ProofPlan,
+    ProofPorts,
+    ProofReport,
+    ProofState,
+    ProofVerdict,
+    find_state,
+    plan_proof,
+    prove,
+)
 from prowess.skills import notation
 from prowess.skills.model import Skill
 from prowess.wiring.library import MODEL_VARIABLE, Runtime

@@ -120,7 +120,7 @@ class Chat:
         self.workspace = runtime.skills.workspace(wanted.agent_id).folder
         from prowess.agents.chat import ChatAgent, ChatPorts
         from prowess.agents.chat_tools import Hands, Shelf, provider_keys
-        from prowess.host.store.chats import ChatSessions, WorkspaceFiles
+        from prowess.host.store.sessions import ChatSessions, WorkspaceFiles
 
         self._sessions = ChatSessions(runtime.folders.state)
         place = ChatPorts(

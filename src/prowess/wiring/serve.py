@@ -30,10 +30,9 @@ from prowess.gateway.dispatch import MethodTable
 from prowess.gateway.http import PAGE, StudioFiles, build_app, page_files
 from prowess.gateway.hub import Hub
 from prowess.gateway.limits import GatewayOptions
-from prowess.gateway.methods.changes import change_methods
 from prowess.gateway.methods.proposals import proposal_methods
 from prowess.gateway.methods.services import Installs, RemovalHelpers, Services
-from prowess.gateway.methods.sharing import SharingServices, sharing_methods
+from prowess.gateway.methods.sharing import SharingServices, change_methods, sharing_methods
 from prowess.gateway.methods.skills import proof_methods, skill_methods
 from prowess.gateway.methods.studio import (
     INDEXING,
@@ -55,7 +54,7 @@ from prowess.host.files.containment import Root
 from prowess.host.files.state_files import only_instance
 from prowess.host.sharing.web import ask_hub, read_registry_access
 from prowess.host.sources.skill_files import read_inside
-from prowess.host.store.chats import ChatSessions
+from prowess.host.store.sessions import ChatSessions
 from prowess.host.writers.trash import SkillRemoval
 from prowess.mcp.http import McpEndpoint
 from prowess.runtime.config.edits import ConfigEdits

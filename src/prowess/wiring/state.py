@@ -113,7 +113,7 @@ class StateStores:
             StoreError: it cannot be opened.
         """
         if self.database_url:
-            from prowess.host.store.fleet.last_known import LastKnownSessions
+            from prowess.host.store.fleet.caches import LastKnownSessions
 
             return LastKnownSessions(self.open_database())
         from prowess.host.store.sessions import StoredSessions
@@ -124,7 +124,7 @@ class StateStores:
     def open_proposals(self) -> "ProposalStore":
         """Return what keeps the proposals of the workshop."""
         if self.database_url:
-            from prowess.host.store.fleet.last_known import LastKnownProposals
+            from prowess.host.store.fleet.caches import LastKnownProposals
 
             return LastKnownProposals(self.open_database())
         from prowess.host.store.proposals import StoredProposals
@@ -134,7 +134,7 @@ class StateStores:
     def open_usage(self) -> "UsageStore":
         """Return what keeps the log of what became of skills."""
         if self.database_url:
-            from prowess.host.store.fleet.last_known import LastKnownUsage
+            from prowess.host.store.fleet.caches import LastKnownUsage
 
             return LastKnownUsage(self.open_database())
         from prowess.host.store.usage import SqliteUsage
@@ -147,7 +147,7 @@ class StateStores:
             from prowess.host.store.fleet.caches import StoredVectors
 
             return StoredVectors(self.open_database())
-        from prowess.host.store.vectors import SqliteVectors
+        from prowess.host.store.routing import SqliteVectors
 
         return SqliteVectors(self._path(VECTORS_FILE))
 

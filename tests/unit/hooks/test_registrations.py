@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.hooks.edits import apply_edits
-from prowess.hooks.harness import Harness
+from prowess.hooks.harness import Harness, apply_edits
 from prowess.hooks.registrations import (
     MODULE,
     ConnectScope,

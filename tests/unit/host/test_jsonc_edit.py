@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, apply_edits
+from prowess.hooks.harness import Edit, Insert, Path, Remove, ReplaceValue, apply_edits
 from prowess.host.harness.jsonc import DocumentError, JsoncText, edit_jsonc
 
 GAPS = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.hooks.edits import Edit, Insert, Remove, ReplaceValue
+from prowess.hooks.harness import Edit, Insert, Remove, ReplaceValue
 from prowess.host.harness.jsonc import DocumentError
 from prowess.host.harness.settings_files import edit_toml, read_toml
 

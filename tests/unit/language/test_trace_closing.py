@@ -2,7 +2,7 @@
 
 from tests.rows import each_row
 
-from prowess.language.closings import MOST_CLOSING, says_not_done
+from prowess.language.corrections import MOST_CLOSING, says_not_done
 
 NOT_DONE = [
     "I could not fix it; the tests still fail.",

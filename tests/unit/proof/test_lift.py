@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 
-from prowess.proof.lift import (
+from prowess.proof.tasks import (
     Lift,
     LiftVerdict,
     TaskRuns,

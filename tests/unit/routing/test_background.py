@@ -1,6 +1,6 @@
 import pytest
 
-from prowess.routing.background import read_messages
+from prowess.routing.index import read_messages
 
 EVERYDAY, ERRANDS = read_messages()
 _LISTS = pytest.mark.parametrize("texts", [EVERYDAY, ERRANDS], ids=["everyday", "errands"])

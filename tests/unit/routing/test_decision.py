@@ -10,12 +10,12 @@ from prowess.routing.decision import (
     Signs,
     decide,
     read_scale,
+    read_shares,
     scores,
     weigh_occasion,
     weigh_topic,
 )
 from prowess.routing.dense import Floats
-from prowess.routing.fusion import read_shares
 from prowess.routing.model import Decision, Thresholds
 
 _SCALE = read_scale()

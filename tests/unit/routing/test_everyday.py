@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.routing.background import Everyday, list_messages, read_messages
 from prowess.routing.dense import Floats
+from prowess.routing.index import Everyday, list_messages, read_messages
 
 EVERYDAY, ERRANDS = read_messages()
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.routing.breadth import Breadth
+from prowess.routing.decision import Fused, fuse, read_shares, weight_of_meaning
 from prowess.routing.dense import DenseScores, Floats
-from prowess.routing.fusion import Fused, fuse, read_shares, weight_of_meaning
 from prowess.routing.lexical import LexicalScores
 from prowess.routing.words import MessageShape, measure_shape
 

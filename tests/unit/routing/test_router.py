@@ -8,8 +8,13 @@ from tests.rows import each_row
 from tests.unit.routing.vectors import WIDTH, ask, make_index
 
 from prowess.routing import router
-from prowess.routing.background import Everyday, read_messages
-from prowess.routing.index import SkillIndex, add_handoffs, list_index_texts
+from prowess.routing.index import (
+    Everyday,
+    SkillIndex,
+    add_handoffs,
+    list_index_texts,
+    read_messages,
+)
 from prowess.routing.model import Decision, Route, Status, Thresholds
 from prowess.routing.passages import SkillEvidence, read_evidence
 from prowess.routing.router import Context, Ranking, RouteChoice

@@ -2,7 +2,7 @@ import pytest
 from tests.rows import each_row
 
 from prowess.errors import SkillNotFoundError, UnknownAgentError
-from prowess.runtime.route.why import why
+from prowess.runtime.route.answer import why
 from prowess.runtime.service import SkillsService
 from prowess.settings import AgentSettings, Settings
 from prowess.skills.model import Diagnostic, Tier, diagnose

@@ -15,8 +15,8 @@ from tests.unit.routing.vectors import (
 
 from prowess.errors import EncoderError, UnknownAgentError
 from prowess.routing import router
-from prowess.routing.background import list_messages
 from prowess.routing.decision import DEFAULT
+from prowess.routing.index import list_messages
 from prowess.routing.model import Decision, Status, Thresholds
 from prowess.routing.router import Context, RouteChoice
 from prowess.runtime.ports import Examples

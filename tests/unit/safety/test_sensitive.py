@@ -3,7 +3,7 @@
 import pytest
 from tests.rows import each_row
 
-from prowess.safety.sensitive import is_agent_path, normal_path, path_label, persist_kind
+from prowess.safety.paths import is_agent_path, normal_path, path_label, persist_kind
 from prowess.secrets.names import is_secret_name
 
 

@@ -24,7 +24,7 @@ from prowess.host.harness.call_records import place_to_index, place_to_learn
 from prowess.host.harness.hook_client import current_folder, state_folder
 from prowess.runtime.harness.connect import Connecting, ConnectPlan, ConnectRequest, WrittenSettings
 from prowess.runtime.harness.doctor import DoctorLevel, Examination, examine
-from prowess.wire.connect import connection, examination
+from prowess.wire.studio import connection, examination
 from prowess.wiring import open_runtime
 
 _COLOURS = {"+": "green", "-": "red", "@": "dim"}
@@ -112,7 +112,7 @@ def _connecting(workspace: str | None) -> Connecting:
 
 
 def _differences(plan: ConnectPlan) -> dict[str, list[str]]:
-    from prowess.runtime.harness.difference import compare_files
+    from prowess.wire.studio import compare_files
 
     return {
         file.path: compare_files(file.path, file.before, file.after)

@@ -27,7 +27,7 @@ from prowess.gateway.methods.services import Services
 from prowess.proof.freshness import SkillFreshness
 from prowess.routing.router import Context
 from prowess.runtime.library import list_unread
-from prowess.runtime.proof.verdicts import ProofState
+from prowess.runtime.proof.prove import ProofState
 from prowess.runtime.route.answer import Asked, Caller, Surface
 from prowess.runtime.route.why_not import why_not
 from prowess.runtime.usage import Use
@@ -35,8 +35,8 @@ from prowess.skills.eligibility import needed_bins
 from prowess.skills.model import Skill
 from prowess.skills.parse import split_sections
 from prowess.skills.text import clean
-from prowess.wire import proof as wire_proof
 from prowess.wire import routing as wire_routing
+from prowess.wire import safety as wire_proof
 from prowess.wire import skills as wire
 
 _MOST_LISTED = 200

@@ -28,16 +28,15 @@ from prowess.hooks.registrations import ConnectScope
 from prowess.routing.model import Route
 from prowess.runtime.harness.budget import Budgets
 from prowess.runtime.harness.connect import Connecting, ConnectPlan, ConnectRequest
-from prowess.runtime.harness.difference import compare_files
 from prowess.runtime.harness.doctor import HarnessHealth
 from prowess.runtime.library import Libraries
 from prowess.runtime.sessions import MissedActivations
 from prowess.runtime.usage import activity
 from prowess.skills.text import clean
-from prowess.wire import connect as wire_connect
 from prowess.wire import experience as wire_sessions
 from prowess.wire import sharing as wire_sharing
 from prowess.wire import studio as wire_studio
+from prowess.wire.studio import compare_files
 
 _MOST_CHANGES = 200
 _MOST_MISSED = 200
@@ -212,7 +211,7 @@ class StudioMethods:
         """Every harness: connected or not, its last call, how long calls take."""
         del call
         found = self._studio.harnesses()
-        return {"harnesses": [wire_connect.harness_health(one) for one in found]}
+        return {"harnesses": [wire_studio.harness_health(one) for one in found]}
 
     @rpc("harness.plan", ClientScope.READ, given.HarnessParams, slow=True)
     def plan(self, call: RpcCall) -> Json:
@@ -227,7 +226,7 @@ class StudioMethods:
             message = "the files are not as the plan had them: look at harness.plan again"
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "plan"})
         written = self._studio.connecting().apply(plan)
-        return {**shown, **wire_connect.connection(plan, {}, written)}
+        return {**shown, **wire_studio.connection(plan, {}, written)}
 
     def _planned(self, call: RpcCall) -> tuple[ConnectPlan, Json]:
         asked = call.params
@@ -240,7 +239,7 @@ class StudioMethods:
         plan = self._studio.connecting().plan(request)
         files = [file for file in plan.files if file.needed]
         lines = {one.path: compare_files(one.path, one.before, one.after) for one in files}
-        shown = wire_connect.connection(plan, lines, None)
+        shown = wire_studio.connection(plan, lines, None)
         seen = hashlib.sha256(
             repr([(one.path, one.before, one.after) for one in plan.files]).encode()
         )

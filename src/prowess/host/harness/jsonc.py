@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from prowess.hooks.edits import Edit, Insert, Path, Remove, apply_edits
+from prowess.hooks.harness import Edit, Insert, Path, Remove, apply_edits
 
 MARK = "\ufeff"
 # What begins with the other quote is a string of JSON5, and no JSON.

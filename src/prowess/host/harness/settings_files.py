@@ -25,7 +25,7 @@ from functools import partial
 from typing import Any
 
 from prowess.errors import PathError
-from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, apply_edits
+from prowess.hooks.harness import Edit, Insert, Path, Remove, ReplaceValue, apply_edits
 from prowess.hooks.registrations import MODULE, NAME, TEXT, Format, Program
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.files.state_files import locked, write_private, writing_beside

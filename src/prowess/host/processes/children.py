@@ -36,7 +36,7 @@ from threading import Event
 from typing import IO
 
 from prowess.host.files.handles import stamp_file
-from prowess.host.files.kept_files import KeptFiles
+from prowess.host.files.state_files import KeptFiles
 from prowess.host.processes.facts import FoundProgram, explain_failed_start, find_program
 from prowess.runtime.ports import ChildCommand, ChildResult, Output
 

@@ -26,7 +26,7 @@ from prowess import skills
 from prowess.errors import PathError
 from prowess.host.files.containment import Root
 from prowess.host.files.handles import Stamp, stamp_file
-from prowess.host.files.kept_files import KeptFiles, stamp_code
+from prowess.host.files.state_files import KeptFiles, stamp_code
 from prowess.host.sources.discovery import SIDECAR, FoundFile
 from prowess.skills.catalog import AddressedSkill, list_addressed
 from prowess.skills.model import (

@@ -16,8 +16,7 @@ from hashlib import sha256
 from typing import Any, Protocol
 
 from prowess.errors import PathError
-from prowess.hooks.edits import Edit, Insert, Path, Remove, apply_edits
-from prowess.hooks.harness import Harness
+from prowess.hooks.harness import Edit, Harness, Insert, Path, Remove, apply_edits
 from prowess.hooks.registrations import (
     HOOKS,
     ConnectScope,

@@ -9,8 +9,7 @@ from prowess.routing import router
 from prowess.routing.index import SkillIndex
 from prowess.routing.model import Decision, Match, Route, Thresholds
 from prowess.routing.router import Query, Ranking
-from prowess.runtime.route.answer import Asked, RoutingService
-from prowess.runtime.route.why import why
+from prowess.runtime.route.answer import Asked, RoutingService, why
 from prowess.runtime.service import SkillsService
 from prowess.skills.explanation import ExplanationStep
 

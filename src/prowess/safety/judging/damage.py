@@ -7,7 +7,7 @@ from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Fact, Noted, Scene, Surroundings
 from prowess.safety.hosts import find_host, is_local
 from prowess.safety.model import Confidence, Level, Sighting
-from prowess.safety.sensitive import is_agent_path, normal_path
+from prowess.safety.paths import is_agent_path, normal_path
 
 _SETUID = re.compile(r"^0?[4267][0-7]{3}$|[ug]\+[rwx]*s")
 _OPEN = re.compile(r"^0?[0-7]?777$|^(?:a|ugo)\+rwx|^o\+w$|^a=rwx")

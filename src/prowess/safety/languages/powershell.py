@@ -8,12 +8,12 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 
+from prowess.data import load_pattern, load_table, load_words
 from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Fact, Reading, Snippet
 from prowess.safety.languages.decoding import decode_base
 from prowess.safety.languages.shell.facts import read_shell
-from prowess.safety.languages.tables import load_pattern, load_table, load_words
-from prowess.safety.sensitive import is_agent_path, path_label, persist_kind
+from prowess.safety.paths import is_agent_path, path_label, persist_kind
 
 _TOKEN = re.compile(r"'[^'\n]*+'|\"(?:[^\"\\\n]++|\\.)*+\"|[()\n;]")
 _PATH = re.compile(r"(?:[~$%/]|\.{1,2}[/\\]|[A-Za-z]:[/\\]|\.\w)[\w.~$%:/\\{}*@+-]{2,200}")

@@ -33,7 +33,7 @@ from prowess.safety.hosts import (
     is_raw_address,
 )
 from prowess.safety.model import Confidence, Level
-from prowess.safety.sensitive import is_agent_path, path_label
+from prowess.safety.paths import is_agent_path, path_label
 from prowess.secrets.names import is_secret_in_environment, is_secret_name
 
 _FILE_ENDINGS = (

@@ -19,8 +19,8 @@ from prowess.errors import StoreError
 from prowess.host.store import proposals, sessions
 from prowess.host.store import sqlite as sqlite_files
 from prowess.host.store.database import METADATA, SCHEMA, VERSION, Database, read_version
-from prowess.host.store.fleet import caches, files, last_known
-from prowess.host.store.vectors import HALF
+from prowess.host.store.fleet import caches, files
+from prowess.host.store.routing import HALF
 from prowess.workshop.proposal import State
 
 _FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -159,7 +159,7 @@ class DatabaseProblem(NamedTuple):
 def all_tables() -> Mapping[str, sa.Table]:
     """Return every table of the schema by name, as the stores know them."""
     vectors = caches.make_vector_table(sa.MetaData())
-    known = (METADATA, sessions.METADATA, proposals.METADATA, last_known.USAGE, caches.METADATA)
+    known = (METADATA, sessions.METADATA, proposals.METADATA, caches.USAGE, caches.METADATA)
     tables = [table for one in (*known, files.METADATA) for table in one.sorted_tables]
     return {table.name: table for table in (*tables, vectors)}
 

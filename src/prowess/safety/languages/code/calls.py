@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping
 from functools import cache
 
+from prowess.data import load_index, load_pattern, load_table
 from prowess.safety.facts import Act
 from prowess.safety.languages.code import effects, io
 from prowess.safety.languages.code.state import Effect, Site, Walker
@@ -21,8 +22,7 @@ from prowess.safety.languages.code.values import (
     remote_label,
     replace,
 )
-from prowess.safety.languages.tables import load_index, load_pattern, load_table
-from prowess.safety.sensitive import path_label
+from prowess.safety.paths import path_label
 
 _MAX_WORDS = 64
 # What a command is about stands at its beginning.

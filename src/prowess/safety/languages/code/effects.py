@@ -5,6 +5,7 @@ Nothing is run: decoders are applied to constants only, and each with a bound on
 
 from collections.abc import Callable
 
+from prowess.data import load_index
 from prowess.safety.facts import Act
 from prowess.safety.languages.code import values as fold
 from prowess.safety.languages.code.io import label_stored, store
@@ -26,7 +27,6 @@ from prowess.safety.languages.code.values import (
     sequence,
 )
 from prowess.safety.languages.decoding import decode
-from prowess.safety.languages.tables import load_index
 from prowess.secrets.names import is_secret_name
 
 

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable
 
-from prowess.data import read_words
+from prowess.data import load_index, read_words
 from prowess.safety.facts import Act, narrow_to_entry
 from prowess.safety.languages.code.calls import python_effects, python_methods
 from prowess.safety.languages.code.effects import REWRITES, call_text_method, compute_name
@@ -35,7 +35,6 @@ from prowess.safety.languages.code.values import (
     replace,
     sequence,
 )
-from prowess.safety.languages.tables import load_index
 from prowess.secrets.names import is_secret_name
 
 Visit = Callable[[], None]

@@ -5,7 +5,7 @@ import re
 import stat
 from functools import cache
 
-from prowess.data import read_words
+from prowess.data import load_index, load_table, read_words
 from prowess.safety.facts import Act
 from prowess.safety.languages.code.state import Site, Walker
 from prowess.safety.languages.code.values import (
@@ -24,8 +24,7 @@ from prowess.safety.languages.code.values import (
     remote_url,
     sequence,
 )
-from prowess.safety.languages.tables import load_index, load_table
-from prowess.safety.sensitive import is_agent_path, path_label, persist_kind
+from prowess.safety.paths import is_agent_path, path_label, persist_kind
 
 _DISK = re.compile(r"^/dev/(?:sd|nvme|disk|rdisk|hd|vd|mmcblk)\w*$")
 _MAX_PATH = 1024

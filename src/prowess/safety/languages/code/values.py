@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from prowess.data import load_table, load_words
 from prowess.safety.languages.decoding import MAX_TEXT
-from prowess.safety.languages.tables import load_table, load_words
 
 COMMON_TABLE = "code/common"
 PYTHON_TABLE = "code/python"

@@ -3,6 +3,7 @@
 import re
 from functools import cache
 
+from prowess.data import load_pattern, load_table
 from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act
 from prowess.safety.languages.data.tree import (
@@ -20,7 +21,6 @@ from prowess.safety.languages.data.tree import (
     set_variables,
     words,
 )
-from prowess.safety.languages.tables import load_pattern, load_table
 
 _UNTRUSTED = re.compile(
     r"\$\{\{[^}]{0,200}?(?:github\.event\.(?:issue|pull_request|comment|review|review_comment|discussion|head_commit"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import yaml
 
+from prowess.data import load_pattern, load_table
 from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Reading
 from prowess.safety.languages.data import builds, startup
@@ -25,7 +26,6 @@ from prowess.safety.languages.data.tree import (
     put_field,
     read_scalar,
 )
-from prowess.safety.languages.tables import load_pattern, load_table
 
 _SECTION = re.compile(r"[ \t]*(\[\[?)[ \t]*([^\]\n]{1,300})\]\]?")
 # Possessive: what a part took it does not give back, so that time stays linear.

@@ -3,8 +3,8 @@
 import re
 from html import unescape
 
+from prowess.data import load_pattern, load_table
 from prowess.reading.views import Spot, View
-from prowess.safety import sensitive
 from prowess.safety.facts import Act
 from prowess.safety.languages.data.tree import (
     NAMES,
@@ -21,7 +21,7 @@ from prowess.safety.languages.data.tree import (
     set_variables,
     words,
 )
-from prowess.safety.languages.tables import load_pattern, load_table
+from prowess.safety.paths import path_label
 
 _MODEL_KEY = re.compile(
     r"(?:ANTHROPIC|OPENAI|GEMINI|GOOGLE_GEMINI|AZURE_OPENAI|OLLAMA|MISTRAL|OPENROUTER)"
@@ -182,7 +182,7 @@ def read_xml(collector: Collector, view: View) -> None:
             collector.emit(Act.FETCH, spot, match[1])
         else:
             path = match[1].removeprefix("file://")
-            collector.emit(Act.READ, spot, sensitive.path_label(path) or f"file:{path}", path)
+            collector.emit(Act.READ, spot, path_label(path) or f"file:{path}", path)
     elements = _elements(view)
     if "<plist" in view.text or "<dict>" in view.text:
         _read_plist(collector, elements)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from prowess.data import load_pattern, load_words
 from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Fact, Reading, Snippet
 from prowess.safety.languages.decoding import LETTERS, character, join_halves
-from prowess.safety.languages.tables import load_pattern, load_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

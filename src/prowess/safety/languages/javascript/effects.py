@@ -4,6 +4,7 @@ import ast
 from functools import lru_cache
 from urllib.parse import unquote
 
+from prowess.data import load_index, load_table, load_words
 from prowess.safety.facts import Act
 from prowess.safety.languages.code import calls, io
 from prowess.safety.languages.code.effects import read_environment_variable, unpack
@@ -21,7 +22,6 @@ from prowess.safety.languages.code.values import (
     mapping,
     replace,
 )
-from prowess.safety.languages.tables import load_index, load_table, load_words
 
 TABLE = "javascript/effects"
 _MAX_NAME = 200

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
+from prowess.data import load_table
 from prowess.reading.views import View
 from prowess.safety.facts import Act, Reading
 from prowess.safety.languages.code import effects, io
@@ -53,7 +54,6 @@ from prowess.safety.languages.javascript.effects import (
 )
 from prowess.safety.languages.javascript.lower import Lowering
 from prowess.safety.languages.javascript.tree import JsNode, parse
-from prowess.safety.languages.tables import load_table
 
 
 def _show(value: Value | None) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from prowess.data import load_table
 from prowess.safety.facts import Act
 from prowess.safety.languages.shell.network import fetch, guess_name, send
 from prowess.safety.languages.shell.state import (
@@ -20,7 +21,6 @@ from prowess.safety.languages.shell.state import (
     write_file,
 )
 from prowess.safety.languages.shell.system import tell_agent_flags
-from prowess.safety.languages.tables import load_table
 
 _REMOTE_URL = re.compile(r"(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
 _CLOUD_COPY = re.compile(r"(?:s3|gs|az|b2|r2|oss|cos|minio|swift|https?|azure)://|^[\w-]+:(?!//)")

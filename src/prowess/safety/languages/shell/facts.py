@@ -9,6 +9,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 
+from prowess.data import load_table
 from prowess.reading.views import View
 from prowess.safety.facts import Act, Reading
 from prowess.safety.languages.shell import development, interpreters, network, system
@@ -35,7 +36,6 @@ from prowess.safety.languages.shell.state import (
 )
 from prowess.safety.languages.shell.syntax import parse
 from prowess.safety.languages.shell.words import Assignment, Command, Compound, Pipeline
-from prowess.safety.languages.tables import load_table
 
 _STANDARD = re.compile(
     r"(?:/usr(?:/local)?|/opt/homebrew|/system|)/s?bin/([^/]+)$|/mnt/c/.*/([^/]+)$"

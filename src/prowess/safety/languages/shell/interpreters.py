@@ -5,6 +5,7 @@ import binascii
 import re
 from dataclasses import replace
 
+from prowess.data import load_index, load_table
 from prowess.safety.facts import Act
 from prowess.safety.languages.shell import development as shell_packages
 from prowess.safety.languages.shell import text as shell_data
@@ -22,7 +23,6 @@ from prowess.safety.languages.shell.state import (
     split_options,
     unknown,
 )
-from prowess.safety.languages.tables import load_index, load_table
 
 _PERL_CODE = re.compile(r"-[a-zA-Z0-9]*[eE]$")
 _URL_IN_CODE = re.compile(r"(?:https?|ftp)://[^\s'\"`)<>]{1,500}")

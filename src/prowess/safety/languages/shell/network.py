@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from prowess.data import load_table
 from prowess.safety.facts import Act
 from prowess.safety.languages.shell.state import (
     EMPTY,
@@ -20,7 +21,6 @@ from prowess.safety.languages.shell.state import (
     unknown,
     write_file,
 )
-from prowess.safety.languages.tables import load_table
 
 _MAX_URL = 2000
 _URL = re.compile(r"(?:https?|ftps?|sftp|file|dict|gopher)://", re.IGNORECASE)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from urllib.parse import urlsplit
 
+from prowess.data import load_index, load_pattern, load_table, load_words
 from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Fact, Snippet
 from prowess.safety.languages.shell.words import Compound, Pipeline
-from prowess.safety.languages.tables import load_index, load_pattern, load_table, load_words
-from prowess.safety.sensitive import is_agent_path, normal_path, path_label, persist_kind
+from prowess.safety.paths import is_agent_path, normal_path, path_label, persist_kind
 
 PROGRAMS = "shell/programs"
 NOTHING: frozenset[str] = frozenset()

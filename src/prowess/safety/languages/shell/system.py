@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
+from prowess.data import join_pattern, load_table
 from prowess.safety.facts import Act
 from prowess.safety.languages.shell.state import (
     EMPTY,
@@ -25,8 +26,7 @@ from prowess.safety.languages.shell.state import (
     unknown,
     write_file,
 )
-from prowess.safety.languages.tables import join_pattern, load_table
-from prowess.safety.sensitive import path_label
+from prowess.safety.paths import path_label
 
 _EVERYTHING = re.compile((
         r"\.(?:pem|key|p12|pfx|kdbx|env|ppk|jks|keystore)$|id_|wallet|credential|secret|password"

@@ -5,6 +5,7 @@ from collections import deque
 from dataclasses import replace
 from itertools import pairwise
 
+from prowess.data import load_table
 from prowess.safety.facts import Act, narrow_to_entry
 from prowess.safety.languages.decoding import decode_base, decode_hex, translate
 from prowess.safety.languages.shell.state import (
@@ -24,8 +25,7 @@ from prowess.safety.languages.shell.state import (
     write_file,
 )
 from prowess.safety.languages.shell.words import unescape
-from prowess.safety.languages.tables import load_table
-from prowess.safety.sensitive import is_agent_path
+from prowess.safety.paths import is_agent_path
 
 _FORMAT = re.compile(r"%%|%[-+ 0#]{0,4}\d{0,4}(?:\.\d{0,4})?([sbdqxXioufegc])")
 _MAX_FORMAT = 20_000
