@@ -280,3 +280,18 @@ def test_a_secret_beside_a_strangers_address_is_refused_whatever_the_verb(words:
 )
 def test_how_somebody_comes_to_a_key_of_their_own_is_told_freely(words: str) -> None:
     assert _written_by_an_agent(words) is not ScanVerdict.QUARANTINE
+
+
+_UNSEEN = "- Modifies files\n- Takes autonomous action without user awareness\n"
+
+
+@pytest.mark.parametrize("lead", ["This skill NEVER:", "**This skill does NOT:**"])
+def test_items_below_a_forbidding_line_are_forbidden_whatever_their_rule(lead: str) -> None:
+    found = judged(f"{lead}\n{_UNSEEN}", "concealment")
+    assert found
+    assert all("negated" in seen.lowered_by for seen in found)
+
+
+@pytest.mark.parametrize("lead", ["This skill:", "Do not skip:", "Never forget:"])
+def test_items_below_a_line_that_asks_for_them_are_meant(lead: str) -> None:
+    assert any(not seen.lowered_by for seen in judged(f"{lead}\n{_UNSEEN}", "concealment"))

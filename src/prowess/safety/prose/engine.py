@@ -290,7 +290,8 @@ def _find_contexts(
     lowered: list[str] = []
     if cue.negatable and (_is_turned_around(passage, spans) or _is_taken_back(passage, spans)):
         lowered.append("negated")
-    if cue.negatable and _is_listed_as_forbidden(passage, spans[0]):
+    # A cue with a "not" of its own is forbidden only where all of it stands in the list.
+    if all(_is_listed_as_forbidden(passage, one) for one in spans[: 1 if cue.negatable else None]):
         lowered.append("negated")
     start, end = passage.sentence_of(spans[0].first)
     talks = passage.has("TALK", start, end)
@@ -428,11 +429,12 @@ def _is_listed_as_forbidden(passage: Passage, span: Span) -> bool:
         return False
     lead = next((line for line in reversed(lines) if line.strip() and not _ITEM.match(line)), "")
     plain = lead.strip().strip("*_# ").rstrip("*_")
-    return plain.endswith(":") and bool(_FORBIDDING_LEAD.search(plain))
+    found = _FORBIDDING_LEAD.search(plain) if plain.endswith(":") else None
+    return found is not None and _DOUBLE_NEGATIVE.isdisjoint(found[1].lower().split())
 
 
 _FORBIDDING_LEAD = re.compile(
-    r"\b(?:not|never|don'?t|avoid|forbidden|prohibited|anti-?patterns?|mistakes)\b[\w\s,']{0,30}:$",
+    r"\b(?:not|never|don'?t|avoid|forbidden|prohibited|anti-?patterns?|mistakes)\b([\w\s,']{0,30}):$",
     re.IGNORECASE,
 )
 
