@@ -28,10 +28,16 @@ _CUT = re.compile(r"&&|\|\||[;|]|(?<!\S)#.*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*(?:[:_-][a-z0-9]+)*")
+_LISTED = re.compile(r"[@:A-Za-z][\w.:@/-]*\w")
 _FLAG = re.compile(r"(--[A-Za-z][\w-]+)(?:=.*)?")
 _PATH = re.compile(r"(?:\.{0,2}/)?[\w.@+-]+(?:/[\w.@+-]+)*/?")
 _ENVIRONMENT = re.compile(r"(?<![\w$-])\$?\{?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?(?![\w-])")
-_SYMBOL = re.compile(r"((?:[A-Za-z_]\w*(?:\.|::|#))*[A-Za-z_]\w*)\(\)")
+_SYMBOL = re.compile(
+    r"((?:[A-Za-z_]\w*(?:\.|::|#))*[A-Za-z_]\w*)\(\)"
+    # With its arguments, or as other languages write it, a method of a class.
+    r"|((?:[A-Za-z_]\w*(?:\.|::|#))+[A-Za-z_]\w*)\([^()]*\)|([A-Z]\w+(?:::|#)[a-z_]\w*)"
+    r"|\$\w+->(\w+)\([^()]*\)"
+)
 _DOTTED = re.compile(r"[a-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _TYPE = re.compile(r"(?:[A-Z][a-z0-9]+){2,}")
 _PINNED = re.compile(
@@ -175,7 +181,8 @@ def _read_span(span: str, files: Sequence[str]) -> Iterator[Claim]:
         if variable[1] not in known_words("environment", "general"):
             yield _claim(ClaimKind.ENVIRONMENT, variable[1])
     elif symbol or _DOTTED.fullmatch(span) or _TYPE.fullmatch(span):
-        yield from _read_symbol(symbol[1] if symbol else span, files, called=symbol is not None)
+        name = next(filter(None, symbol.groups())) if symbol else span
+        yield from _read_symbol(name, files, called=symbol is not None)
     elif " " in span or span.startswith("$ "):
         if _is_command_like(span):
             yield from _read_command(span.removeprefix("$ "))
@@ -194,7 +201,7 @@ def _read_symbol(name: str, files: Sequence[str], *, called: bool) -> Iterator[C
 def _is_command_like(span: str) -> bool:
     first = next(iter(span.removeprefix("$ ").split()), "")
     is_name = bool(_NAME.fullmatch(first)) and first.islower()
-    return is_name or first.startswith(("./", "scripts/"))
+    return is_name or first.startswith(("./", "scripts/", "bin/", "vendor/bin/"))
 
 
 def _read_command(line: str) -> Iterator[Claim]:
@@ -256,12 +263,42 @@ def _read_call(words: Sequence[str]) -> Iterator[Claim]:
 
 
 def _read_named(program: str, rest: Sequence[str]) -> Iterator[Claim]:
-    """Yield what an option of an interpreter or builder names: a module, or a program."""
-    for option, named in pairwise(rest):
-        if program == "cargo" and option == "--bin":
-            yield _claim(ClaimKind.SUBCOMMAND, named, owner=("cargo --bin",))
-        elif program.startswith("python") and option == "-m" and _DOTTED.fullmatch(named):
-            yield _claim(ClaimKind.SYMBOL, named, owner=("-m",))
+    """Yield what a call names of a list that the project keeps, or of its modules."""
+    if program.startswith("python"):
+        for option, named in pairwise(rest):
+            if option == "-m" and _DOTTED.fullmatch(named):
+                yield _claim(ClaimKind.SYMBOL, named, owner=("-m",))
+    for call, own in _list_calls().get(program.rpartition("/")[2], ()):
+        for named in _find_named(call[1:], rest):
+            if _LISTED.fullmatch(named) and named not in own and not _is_placeholder(named):
+                yield _claim(ClaimKind.SUBCOMMAND, named, owner=(" ".join(call),))
+
+
+@cache
+def _list_calls() -> dict[str, list[tuple[tuple[str, ...], frozenset[str]]]]:
+    """Return by program the words before a name, and those that are no names."""
+    found: dict[str, list[tuple[tuple[str, ...], frozenset[str]]]] = {}
+    for row in read_table("proof/lists.toml").values():
+        for call in row["calls"]:
+            words = tuple(call.split())
+            found.setdefault(words[0], []).append((words, read_words(row.get("own", ""))))
+    return found
+
+
+def _find_named(call: Sequence[str], rest: Sequence[str]) -> Iterator[str]:
+    """Yield the names behind a call: what an option is given, or the word after a subcommand."""
+    plain = [word for word in rest if not word.startswith("-")]
+    option = call[-1] if call and call[-1].startswith("-") else ""
+    before = list(call[:-1] if option else call)
+    if plain[: len(before)] != before:
+        return
+    if not option:
+        yield from plain[len(before) : len(before) + 1]
+        return
+    for one, named in pairwise((*rest, "")):
+        if one == option or one.startswith(f"{option}="):
+            given = one.removeprefix(f"{option}=") if "=" in one else named
+            yield from (word.removeprefix("not ") for word in given.split(","))
 
 
 def _find_mode(program: str, rest: Sequence[str]) -> str:

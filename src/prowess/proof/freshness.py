@@ -14,8 +14,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import NamedTuple, Protocol
 
+from prowess.data import read_table
 from prowess.proof.claims import Claim, ClaimKind, known_words, read_claims
 from prowess.skills.model import Skill
 
@@ -100,7 +102,7 @@ class ProjectFacts(Protocol):
         """The folders of those files."""
 
     @property
-    def tasks(self) -> Mapping[str, Collection[str]]:
+    def tasks(self) -> Mapping[str, AbstractSet[str]]:
         """By program (npm, make, just, python) what the project's own list lets it run."""
 
     @property
@@ -283,6 +285,8 @@ class _Looker:
 
     def _subcommand(self, claim: Claim) -> _Verdict:
         program = claim.owner[0]
+        if program in _find_lists():
+            return self._listed(claim, _find_lists()[program])
         listed = self._facts.tasks.get(_LISTS.get(program, ""))
         if listed is not None:
             if claim.text in listed:
@@ -296,6 +300,22 @@ class _Looker:
         if program in self._facts.tasks.get("commands", ()):
             return self._own_subcommand(claim)
         return self._by_help((program,), claim)
+
+    def _listed(self, claim: Claim, name: str) -> _Verdict:
+        """Judge what a call names of a list that files of the project hold."""
+        listed = self._facts.tasks.get(name)
+        if listed is None:
+            return _UNKNOWN
+        parts = [part for part in claim.text.split(":") if part]
+        if claim.text in listed or (len(parts) > 1 and set(parts) <= listed):
+            return _Verdict(FreshState.FRESH, ties=_SEVERAL_WORDS.search(claim.text) is not None)
+        why = f"is nothing that {claim.owner[0]} finds in the project's lists"
+        near = _near(claim.text, listed, _NEAR_NAME) if len(claim.text) > _SHORT_NAME else ""
+        if "*" in listed:
+            return _Verdict(FreshState.UNKNOWN, why, near)
+        # A plain word may be meant for any project: a name of several is somebody's own.
+        closed = _SEVERAL_WORDS.search(claim.text) is not None and not claim.soft
+        return _Verdict(FreshState.UNKNOWN, why, near, closed=closed)
 
     def _own_subcommand(self, claim: Claim) -> _Verdict:
         """Judge a word behind a command of the project, which its sources have to spell."""
@@ -521,7 +541,7 @@ class _Looker:
 # The list that says what a program can run, and what that list is called.
 _LISTS = {
     "npm": "npm", "pnpm": "npm", "yarn": "npm", "bun": "npm", "make": "make", "just": "just",
-    "task": "task", "nox": "nox", "cargo --bin": "cargo",
+    "task": "task",
     "uv": "python", "poetry": "python", "pdm": "python", "hatch": "python", "rye": "python",
 }  # fmt: skip
 _LISTED = {
@@ -529,10 +549,9 @@ _LISTED = {
     "make": "the Makefile",
     "just": "the justfile",
     "task": "the Taskfile",
-    "nox": "noxfile.py",
-    "cargo": "Cargo.toml",
     "python": "pyproject.toml",
 }
+_SEVERAL_WORDS = re.compile(r"[A-Za-z0-9][-_:.][A-Za-z0-9]|[a-z][A-Z]")
 # These also run whatever a dependency brings, so that a name need not be listed.
 _LENIENT = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "yarn", "bun", "pnpm"))
 _FLAGS = re.compile(r"(?<![\w-])--[A-Za-z][\w-]+")
@@ -556,6 +575,13 @@ _NUMBER = re.compile(r"\d+")
 _USUAL_TASKS = frozenset(
     ["build", "test", "lint", "dev", "start", "install", "all", "clean", "format"]
 )
+
+
+@cache
+def _find_lists() -> dict[str, str]:
+    """Return by call the name of the list that it needs."""
+    rows = read_table("proof/lists.toml").items()
+    return {call: name for name, row in rows for call in row["calls"]}
 
 
 def _plain(path: str) -> str:

@@ -10,15 +10,19 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import product
 from typing import Any
 
+from prowess.data import read_table, read_words
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.processes.children import ChildProcesses
 from prowess.host.processes.facts import LocalFacts
 from prowess.runtime.ports import ChildCommand
 from prowess.skills.model import SKIPPED_FOLDERS
+from prowess.skills.notation import load
 
 _MOST_FILES, _MOST_SOURCE, _MOST_TEXT, _MOST_COMMITS = 20_000, 6_000_000, 400_000, 200
 _GIT_S = 5.0
@@ -39,13 +43,13 @@ _RECIPE = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:\n]*)?:(?!=)", re.MULTILINE)
 _TASKS = re.compile(r"^tasks:[^\n]*\n((?:[ \t#][^\n]*\n?|\n)*)", re.MULTILINE)
 _TASK = re.compile(r"^ {2,4}['\"]?([A-Za-z][\w:-]*)['\"]?:", re.MULTILINE)
 _BIN = re.compile(r"(?m)(?:^|/)src/bin/([\w-]+)(?:\.rs|/main\.rs)$")
-_MARKED = re.compile(r"@(?:nox\.)?session\b")
-_SESSION = re.compile(r"@(?:nox\.)?session[^\n]*\n(?:@[^\n]*\n)*def (\w+)")
 # What sources may call a subcommand by.
 _SPELLED = re.compile(r"[\"'`]([a-z][a-z0-9]*(?:[:_-][a-z0-9]+)*)[\"'` ]")
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*([^;#\s]*)")
 # A line that was taken out of a list of names: `-name:`, `-  "name": ...`, `-NAME=...`.
 _LOST_NAME = re.compile(r"^-\s*\"?([A-Za-z][\w:-]*\w)\"?\s*[:=]", re.MULTILINE)
+_LOST_LINE = re.compile(r"^-(?!--)(.*)", re.MULTILINE)
+_LOST_WORD = re.compile(r"[A-Za-z@][\w@/:-]{3,}\w")
 _PACKAGE_KEYS = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
 _LISTS = ("package.json", "Makefile", "pyproject.toml", "justfile", ".env.example")
 
@@ -66,6 +70,7 @@ class ProjectFolder:
         self._facts = LocalFacts(environ, tools)
         self._programs: dict[str, bool] = {}
         self._texts: dict[str, str] = {}
+        self._parsed: dict[str, object] = {}
         self._help = help_of
 
     @cached_property
@@ -103,6 +108,10 @@ class ProjectFolder:
             names = {name for line in _TARGET.findall(makefile) for name in line.split()}
             found["make"] = frozenset(names | ({"*"} if _LOOSE_MAKE.search(makefile) else set()))
         found |= self._recipes()
+        found |= self._declared
+        if "make" in found and "included" in found:
+            # Files beside it say what an included one would: the list is whole again.
+            found["make"] = found["make"] - {"*"} | found["included"]
         commands = _console_scripts(python)
         if python:
             found["python"] = frozenset(commands)
@@ -121,16 +130,51 @@ class ProjectFolder:
         # What is included from elsewhere is not read.
         if taskfile and "\nincludes:" not in taskfile:
             found["task"] = frozenset(_TASK.findall("".join(_TASKS.findall(taskfile))))
-        sessions = _SESSION.findall(self.text("noxfile.py"))
-        # One that is written in another way is not read, and then none is known to be missing.
-        if sessions and len(sessions) == len(_MARKED.findall(self.text("noxfile.py"))):
-            found["nox"] = frozenset(sessions)
         crates = [
             self._toml(path) for path in self.files if path.rpartition("/")[2] == "Cargo.toml"
         ]
         if crates:
             found["cargo"] = frozenset(self._cargo_bins(crates))
         return found
+
+    @cached_property
+    def _declared(self) -> dict[str, frozenset[str]]:
+        """What files of the project declare, by the name of the list in the table."""
+        found: dict[str, frozenset[str]] = {}
+        for name, row in read_table("proof/lists.toml").items():
+            paths = [path for path in self._manifests if _holds(row, path)]
+            names = {one for path in paths for one in self._find_names(row, path)}
+            if names or (paths and not row.get("keys")):
+                # What the program itself has can be run as well as what is declared.
+                names |= read_words(row.get("own", "")) | ({"*"} if row.get("open") else set())
+                found[name] = frozenset(names)
+        return found
+
+    @cached_property
+    def _manifests(self) -> tuple[str, ...]:
+        rows = read_table("proof/lists.toml").values()
+        return tuple(path for path in sorted(self.files) if any(_holds(row, path) for row in rows))
+
+    def _find_names(self, row: Mapping[str, Any], path: str) -> Iterator[str]:
+        text = self.text(path)
+        if "pattern" in row:
+            for groups in re.findall(row["pattern"], text, re.MULTILINE):
+                yield from filter(None, groups if isinstance(groups, tuple) else (groups,))
+        if row.get("named"):
+            yield from (path.rpartition("/")[2], path)
+        if "keys" in row:
+            value = self._parse(path)
+            for key in row["keys"]:
+                yield from _pick(value, key.split("."))
+
+    def _parse(self, path: str) -> object:
+        if path not in self._parsed:
+            ending = path.rpartition(".")[2]
+            if ending in {"yml", "yaml"}:
+                self._parsed[path] = load(self.text(path)).root
+            else:
+                self._parsed[path] = self._toml(path) if ending == "toml" else self._json(path)
+        return self._parsed[path]
 
     def _cargo_bins(self, crates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         for crate in crates:
@@ -143,10 +187,10 @@ class ProjectFolder:
     def packages(self) -> dict[str, str]:
         """What the project's lists ask for, by name; a lock of npm says it more exactly."""
         found: dict[str, str] = {}
-        for key in _PACKAGE_KEYS:
-            found.update(
-                {name.lower(): str(v) for name, v in _mapping(self._package_json, key).items()}
-            )
+        # The root's list comes last, so that it has the say.
+        nested = [self._json(path) for path in sorted(self.files) if path.endswith("/package.json")]
+        for package, key in product((*nested, self._package_json), _PACKAGE_KEYS):
+            found.update({name.lower(): str(v) for name, v in _mapping(package, key).items()})
         asked = list(_python_requirements(self._pyproject))
         for path in self.files:
             if re.fullmatch(r"(?:.*/)?requirements[\w.-]*\.txt", path):
@@ -242,13 +286,17 @@ class ProjectFolder:
         removed += self._git("diff", "--cached", "--name-only", "-z", "--diff-filter=D", *shape[1:])
         paths = frozenset(re.split(r"[\0\n]", removed))
         skills = {path.split("/")[-2] for path in paths if path.endswith("/SKILL.md")}
-        lists = [name for name in _LISTS if name in self.files]
+        lists = [*(name for name in _LISTS if name in self.files), *self._manifests]
         changed = ""
         if lists:
             changed = self._git("log", limit, *shape, "-p", "--", *lists)
             changed += self._git("diff", "HEAD", *shape[1:], "--", *lists)
         words = set(_LOST_NAME.findall(changed))
-        return paths, frozenset(words | skills)
+        # Whatever else stood in a list and stands in none of them now.
+        lost = {word for line in _LOST_LINE.findall(changed) for word in _LOST_WORD.findall(line)}
+        for path in lists:
+            lost.difference_update(_LOST_WORD.findall(self.text(path)))
+        return paths, frozenset(words | skills | lost)
 
     def was_there(self, word: str, *, is_path: bool) -> bool:
         """Return whether the history has a path, or a name in the project's lists, that is gone."""
@@ -358,6 +406,34 @@ def _mapping(value: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
     for key in keys:
         found = found.get(key) if isinstance(found, Mapping) else None
     return found if isinstance(found, Mapping) else {}
+
+
+def _holds(row: Mapping[str, Any], path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    if "folder" in row and folder != row["folder"]:
+        return False
+    return any(fnmatchcase(name, one) for one in row["files"].split())
+
+
+def _pick(value: object, keys: Sequence[str]) -> Iterator[str]:
+    """Yield the names at a path of keys: of a mapping its keys, of a list its texts."""
+    if keys:
+        inner: Iterable[object] = ()
+        if keys[0] == "*":
+            inner = value.values() if isinstance(value, Mapping) else _items(value)
+        elif isinstance(value, Mapping):
+            inner = (value.get(keys[0]),)
+        for one in inner:
+            yield from _pick(one, keys[1:])
+    elif isinstance(value, str):
+        yield value
+    else:
+        names = value if isinstance(value, Mapping) else _items(value)
+        yield from (one for one in names if isinstance(one, str))
+
+
+def _items(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else ()
 
 
 def _console_scripts(python: Mapping[str, Any]) -> set[str]:
