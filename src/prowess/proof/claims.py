@@ -38,6 +38,16 @@ _SYMBOL = re.compile(
     r"|((?:[A-Za-z_]\w*(?:\.|::|#))+[A-Za-z_]\w*)\([^()]*\)|([A-Z]\w+(?:::|#)[a-z_]\w*)"
     r"|\$\w+->(\w+)\([^()]*\)"
 )
+# A name of several words, or the number of a port: what a project may have lost.
+_OWN_NAME = re.compile(
+    r"(?<![\w-])[A-Za-z]\w*(?:[-_][A-Za-z0-9]+)+(?![\w-])"
+    r"|\b[a-z]+[A-Z]\w+|\b(?:[A-Z][a-z0-9]+){2,}\b"
+)
+_TAGGED = re.compile(r"[a-z][\w./-]*:v?\d[\w.]*|[a-z]+\.[a-z]+|[a-z]+\d+\.\d+")
+_PORT = re.compile(r"(?:\b[Pp]ort |localhost:|127\.0\.0\.1:|0\.0\.0\.0:)(\d{4,5})\b")
+_IMPORTS = re.compile(r"(?:import|from|use|require|#include)\b")
+# The owner of a name that a skill only mentions: nothing says where it should be.
+MENTIONED = ("",)
 _DOTTED = re.compile(r"[a-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _TYPE = re.compile(r"(?:[A-Z][a-z0-9]+){2,}")
 _PINNED = re.compile(
@@ -145,6 +155,8 @@ def _read_code(line: str, language: str) -> Iterator[Claim]:
     begins = text.split(" ", 1)[0] in known_words("programs", "lines")
     if language in _SHELLS or ((prompted or begins) and not language):
         yield from _read_command(text)
+    elif _IMPORTS.match(text):
+        yield from _mention(text)
     yield from _read_urls(text)
 
 
@@ -165,7 +177,16 @@ def _read_prose(line: str) -> Iterator[Claim]:
         yield _claim(ClaimKind.SKILL, next(filter(None, found)))
 
 
+def _mention(text: str) -> Iterator[Claim]:
+    """Yield the names of several words in a text of which no more is known."""
+    for name in _OWN_NAME.findall(text):
+        if not _is_placeholder(name):
+            yield _claim(ClaimKind.SYMBOL, name, owner=MENTIONED)
+
+
 def _read_urls(text: str) -> Iterator[Claim]:
+    for port in _PORT.findall(text):
+        yield _claim(ClaimKind.SYMBOL, port, owner=MENTIONED)
     for url in _URL.findall(text):
         yield _claim(ClaimKind.URL, url.rstrip(".,;:!?*"), soft=bool(_ODD.search(url)))
 
@@ -183,11 +204,20 @@ def _read_span(span: str, files: Sequence[str]) -> Iterator[Claim]:
     elif symbol or _DOTTED.fullmatch(span) or _TYPE.fullmatch(span):
         name = next(filter(None, symbol.groups())) if symbol else span
         yield from _read_symbol(name, files, called=symbol is not None)
-    elif " " in span or span.startswith("$ "):
-        if _is_command_like(span):
-            yield from _read_command(span.removeprefix("$ "))
+    else:
+        yield from _read_words(span)
+
+
+def _read_words(span: str) -> Iterator[Claim]:
+    """Yield what a piece of code claims that is neither a package, a variable nor a symbol."""
+    if " " in span and _is_command_like(span):
+        yield from _read_command(span.removeprefix("$ "))
     elif _is_path(span):
         yield _claim(ClaimKind.PATH, span)
+    elif _TAGGED.fullmatch(span):
+        yield _claim(ClaimKind.SYMBOL, span, owner=MENTIONED)
+    else:
+        yield from _mention(span)
 
 
 def _read_symbol(name: str, files: Sequence[str], *, called: bool) -> Iterator[Claim]:
@@ -330,6 +360,8 @@ def _read_arguments(words: Sequence[str], *, soft: bool) -> Iterator[Claim]:
             yield _claim(ClaimKind.ENVIRONMENT, variable[1])
         elif "/" in word.strip("/") and _is_path(word):
             yield _claim(ClaimKind.PATH, word, soft=soft or before in _WRITES_TO)
+        elif not word.startswith("--") or "=" in word:
+            yield from _mention(word.removeprefix("-D"))
         before = word
 
 

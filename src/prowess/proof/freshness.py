@@ -18,7 +18,7 @@ from functools import cache
 from typing import NamedTuple, Protocol
 
 from prowess.data import read_table
-from prowess.proof.claims import Claim, ClaimKind, known_words, read_claims
+from prowess.proof.claims import MENTIONED, Claim, ClaimKind, known_words, read_claims
 from prowess.skills.model import Skill
 
 _NEAR, _NEAR_NAME, _NEAR_SKILL, _NEAR_SYMBOL = 0.8, 0.75, 0.9, 0.85
@@ -252,7 +252,10 @@ class _Looker:
         if claim.kind is not ClaimKind.PATH:
             # A short word in a list of the project need not be what the skill means by it.
             short = claim.kind is ClaimKind.COMMAND and len(claim.text) <= _SHORT_NAME
-            return not short and self._facts.was_there(claim.text, is_path=False)
+            name = claim.text
+            if claim.kind is ClaimKind.SYMBOL and claim.owner != MENTIONED:
+                name = re.split(r"\.|::|#", name)[-1]
+            return not short and self._facts.was_there(name, is_path=False)
         path = _plain(claim.text)
         if inner and self._files.place:
             path = f"{self._files.place}/{path}"
@@ -271,6 +274,8 @@ class _Looker:
             ClaimKind.URL: self._url,
             ClaimKind.SKILL: self._sibling,
         }
+        if claim.owner == MENTIONED:
+            return _Verdict(FreshState.UNKNOWN, _ELSEWHERE)
         return looks[claim.kind](claim)
 
     def _command(self, claim: Claim) -> _Verdict:
@@ -480,7 +485,7 @@ class _Looker:
         if len(parts) > _QUALIFIED and any(one.endswith(ends) for one in self._facts.files):
             return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
         owned = parts[-2] in self._facts.names and _DISTINCT.search(parts[-2])
-        return _Verdict(FreshState.UNKNOWN, why, near) if owned else _UNKNOWN
+        return _Verdict(FreshState.UNKNOWN, *((why, near) if owned else (_ELSEWHERE,)))
 
     def _package(self, claim: Claim) -> _Verdict:
         packages = self._facts.packages

@@ -28,8 +28,8 @@ _MOST_FILES, _MOST_SOURCE, _MOST_TEXT, _MOST_COMMITS = 20_000, 6_000_000, 400_00
 _GIT_S = 5.0
 _BEGINNING = 4
 _SOURCE = re.compile(
-    r"\.(?:py|ts|tsx|js|jsx|mjs|cjs|go|rs|rb|java|kt|swift|c|h|cpp|cs|php|sh|ex|exs|lua|vue|svelte|sql"
-    r"|proto|graphql)$"
+    r"\.(?:py|ts|tsx|js|jsx|mjs|cjs|go|rs|rb|java|kt|swift|c|h|cpp|hpp|cc|cs|php|sh|ex|exs|lua|vue|svelte|sql"
+    r"|proto|graphql|prisma|tf)$"
 )
 _SETTINGS = re.compile(
     r"(?:^|/)(?:\.env[\w.-]*|docker-compose[\w.-]*|compose\.ya?ml|Dockerfile|[\w.-]+\.ya?ml)$"
@@ -40,6 +40,7 @@ _FLAG = re.compile(r"(?<![\w-])--[A-Za-z][\w-]+")
 _TARGET = re.compile(r"^([A-Za-z0-9][\w./ -]*?)\s*::?(?![=:])", re.MULTILINE)
 _LOOSE_MAKE = re.compile(r"^(?:-?include\s|[^\n:#]*%[^\n:]*:|[^\n:#]*\$\([^\n:]*:)", re.MULTILINE)
 _RECIPE = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:\n]*)?:(?!=)", re.MULTILINE)
+_ALIAS = re.compile(r"^alias\s+([\w-]+)\s*:=", re.MULTILINE)
 _TASKS = re.compile(r"^tasks:[^\n]*\n((?:[ \t#][^\n]*\n?|\n)*)", re.MULTILINE)
 _TASK = re.compile(r"^ {2,4}['\"]?([A-Za-z][\w:-]*)['\"]?:", re.MULTILINE)
 _BIN = re.compile(r"(?m)(?:^|/)src/bin/([\w-]+)(?:\.rs|/main\.rs)$")
@@ -50,6 +51,10 @@ _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*([^;#\s]*)"
 _LOST_NAME = re.compile(r"^-\s*\"?([A-Za-z][\w:-]*\w)\"?\s*[:=]", re.MULTILINE)
 _LOST_LINE = re.compile(r"^-(?!--)(.*)", re.MULTILINE)
 _LOST_WORD = re.compile(r"[A-Za-z@][\w@/:-]{3,}\w")
+# Words as sources and settings write them: whole, with their dashes, and bare.
+_LOST_NAMES = tuple(map(re.compile, (r"\w[\w.:@/-]*\w", r"\w[\w-]*\w", r"\w{4,}")))
+# Pages and locks tell of other things than what the project has.
+_NO_SOURCE = (":!*.md", ":!*.lock", ":!*lock.*", ":!*skills/*")
 _PACKAGE_KEYS = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
 _LISTS = ("package.json", "Makefile", "pyproject.toml", "justfile", ".env.example")
 
@@ -125,7 +130,7 @@ class ProjectFolder:
         found: dict[str, frozenset[str]] = {}
         justfile = self.text("justfile") or self.text("Justfile")
         if justfile:
-            found["just"] = frozenset(_RECIPE.findall(justfile))
+            found["just"] = frozenset(_RECIPE.findall(justfile) + _ALIAS.findall(justfile))
         taskfile = self.text("Taskfile.yml") or self.text("Taskfile.yaml")
         # What is included from elsewhere is not read.
         if taskfile and "\nincludes:" not in taskfile:
@@ -303,7 +308,22 @@ class ProjectFolder:
         if not os.path.lexists(os.path.join(self._root, ".git")):
             return False
         paths, words = self._history
-        return word.removeprefix("./").rstrip("/") in paths if is_path else word in words
+        if is_path:
+            return word.removeprefix("./").rstrip("/") in paths
+        return word in words or (word in self._lost and self._is_nowhere(word))
+
+    @cached_property
+    def _lost(self) -> frozenset[str]:
+        """The words of lines that were taken out of the project's files."""
+        shape = ("--no-renames", "--no-ext-diff", "--no-textconv", "-p", "-U0")
+        changed = self._git("log", f"-n{_MOST_COMMITS}", "--format=", *shape, "--", *_NO_SOURCE)
+        changed += self._git("diff", "HEAD", *shape, "--", *_NO_SOURCE)
+        lines = "\n".join(_LOST_LINE.findall(changed))
+        return frozenset(word for one in _LOST_NAMES for word in one.findall(lines))
+
+    def _is_nowhere(self, word: str) -> bool:
+        """Return whether no file of the project holds a word, and none is named by it."""
+        return not any(word in path or word in self._read(path) for path in self.files)
 
     def has_program(self, name: str) -> bool:
         """Return whether a program is found on the PATH or among the project's own."""
