@@ -230,15 +230,17 @@ def _find_fetched_before(fact: Fact, scene: Scene) -> str:
 
 def _find_fetched_files(scene: Scene) -> dict[str, str]:
     """Files that are written from the network, by name, with where they come from."""
-    fetched = {
-        fact.target.rpartition("/")[2]: fact.subject
-        for noted in sorted(scene.all(Act.FETCH), key=lambda each: "://" in each.fact.subject)
-        if (fact := noted.fact).target
-        and not is_local(find_host(fact.subject))
-        and not find_installer(fact.subject)
-    }
-    written = (noted.fact for noted in scene.all(Act.WRITE) if "remote" in noted.fact.flow)
-    return {fact.subject.rpartition("/")[2]: "" for fact in written} | fetched
+    fetched: dict[str, str] = {}
+    trusted: set[str] = set()
+    for noted in sorted(scene.all(Act.FETCH), key=lambda each: "://" in each.fact.subject):
+        name, url = noted.fact.target.rpartition("/")[2], noted.fact.subject
+        if is_local(find_host(url)) or find_installer(url):
+            trusted.add(name)
+        elif noted.fact.target:
+            fetched[name] = url
+    facts = (noted.fact for noted in scene.all(Act.WRITE) if "remote" in noted.fact.flow)
+    written = {fact.subject.rpartition("/")[2] for fact in facts}
+    return dict.fromkeys(written - trusted, "") | fetched
 
 
 def _judge_fetched_elsewhere(scene: Scene) -> _Judged:

@@ -32,7 +32,7 @@ from prowess.safety.prose.words import (
 # Code has these words in its messages, options and test data; what it orders is another matter.
 _MENTIONED = read_words(
     "prompt-injection-system prompt-injection-ignore-instructions prompt-injection-tool"
-    " safety-override authority-claim"
+    " safety-override authority-claim disable-protection"
 )
 # One cue says the same of a passage a few times at most.
 _PER_CUE = 3
@@ -115,7 +115,8 @@ def judge(text: Passages, table: CueIndex | None = None) -> Iterator[Sighting]:
                 break
             seen = _make_sighting(cue, passage, spans)
             lowered = _find_contexts(cue, passage, spans, quoted, about_attacks=about_attacks)
-            if text.is_aside and cue.rule in _MENTIONED and not lowered:
+            is_aside = text.is_aside and not text.is_hidden
+            if is_aside and cue.rule in _MENTIONED and not lowered:
                 lowered = ("quoted",)
             yield replace(seen, lowered_by=lowered)
 
