@@ -154,10 +154,6 @@ class Surface(StrEnum):
 
 # What these say goes straight to a model, which may not be told of every skill.
 _READ_BY_MODELS = frozenset((Surface.MCP, Surface.HOOK))
-# From which score on a coding agent is told of a skill in the midst of its work, if meaning took
-# part; words alone score lower. Half of everyday prompts come near some skill, and a few below this
-# are right (`benchmarks/quality/hints.py`).
-_UNASKED = 0.55
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +289,7 @@ class RoutingService:
                 found, matches=_chosen(found.matches), considered=_chosen(found.considered)
             )
         if caller.surface is Surface.HOOK:
-            found = self._only_sure(found)
+            found = _only_sure(found)
         if self._tools.usage is not None and not asked.rehearsal:
             agent_id = self._skills.agent(caller.agent_id).id
             names = [match.skill.name for match in found.matches]
@@ -301,14 +297,6 @@ class RoutingService:
             self.followed(agent_id, caller.surface.value, found)
         withheld = self._find_withheld(message, asked) if asked.withheld else ()
         return RoutingAnswer(route=found, withheld=withheld)
-
-    def _only_sure(self, found: Route) -> Route:
-        """Return an answer for somebody who did not ask: only what is nearly certain."""
-        least = self.settings.load_threshold
-        if least is None:
-            least = _UNASKED if found.status is Status.OK else found.thresholds.load
-        matches = tuple(match for match in found.matches if match.score >= least)
-        return replace(found, decision=Decision.LOAD if matches else Decision.NONE, matches=matches)
 
     def _find_withheld(self, message: str, asked: Asked) -> tuple[Withheld, ...]:
         """Return the skills that are not ready and would be loaded or offered if they were."""
@@ -553,6 +541,12 @@ def remember(history: Iterable[Mapping[str, object]], message: str, context: Con
     earlier = [turn.text for turn in said if turn.role is Role.USER]
     replies = (turn.text for turn in reversed(said) if turn.role is Role.ASSISTANT)
     return replace(context, earlier=tuple(earlier[-_REMEMBERED:]), reply=next(replies, ""))
+
+
+def _only_sure(found: Route) -> Route:
+    """Return an answer for somebody who did not ask: what would be loaded, and no offer."""
+    matches = tuple(match for match in found.matches if match.score >= found.thresholds.load)
+    return replace(found, decision=Decision.LOAD if matches else Decision.NONE, matches=matches)
 
 
 def _chosen(matches: Sequence[Match]) -> tuple[Match, ...]:
