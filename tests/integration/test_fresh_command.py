@@ -375,3 +375,45 @@ def test_what_drifts_in_lists_of_other_runners_in_modules_and_behind_links_is_fo
 
         assert [one.claim.text for one in before.stale] == []
         assert [one.claim.text for one in found.stale] == [gone]
+
+
+_LISTED_PROJECT = {
+    "composer.json": '{"scripts": {"check-style": "phpcs"}}',
+    "tox.ini": "[testenv:slow-db]\ncommands = pytest\n",
+    "compose.yaml": "services:\n  mail-relay:\n    image: relay\n  cache:\n    image: redis\n",
+    "src/ledger.py": 'QUEUE_LIMIT = 7\nBIND = "127.0.0.1:8431"\n',
+}
+_LISTED_TEXT = """# Ledger
+
+Run `composer run check-style`, `tox -e slow-db` and `docker compose up mail-relay`. The server of
+`src/ledger.py` listens on localhost:8431, and takes `queue-limit` rows at once.
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "gone"),
+    [
+        ("composer.json", ("check-style", "lint"), "check-style"),
+        ("tox.ini", ("slow-db", "database"), "slow-db"),
+        ("compose.yaml", ("mail-relay", "postman"), "mail-relay"),
+        ("src/ledger.py", ("8431", "8500"), "8431"),
+    ],
+)
+def test_what_a_list_or_the_history_of_the_project_lost_is_stale(
+    quick_folder: Path, tmp_path: Path, path: str, change: tuple[str, str], gone: str
+) -> None:
+    for name, text in _LISTED_PROJECT.items():
+        (quick_folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (quick_folder / name).write_text(text, encoding="utf-8")
+    _write_skill(quick_folder, "ledger", _LISTED_TEXT)
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.invalid")
+    for words in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "All.")):
+        subprocess.run(["git", *words], cwd=quick_folder, check=True)
+    before = _check(quick_folder, tmp_path / "a", "ledger")[0]
+
+    text = (quick_folder / path).read_text(encoding="utf-8")
+    (quick_folder / path).write_text(text.replace(*change), encoding="utf-8")
+    found = _check(quick_folder, tmp_path / "b", "ledger")[0]
+
+    assert [one.claim.text for one in before.stale] == []
+    assert [one.claim.text for one in found.stale] == [gone]

@@ -205,7 +205,21 @@ def check_skill(
         )
         for claim, verdict in found
     ]
-    return SkillFreshness(skill=skill, claims=tuple(checked))
+    return SkillFreshness(skill=skill, claims=_without_echoes(checked))
+
+
+def _without_echoes(checked: Sequence[CheckedClaim]) -> tuple[CheckedClaim, ...]:
+    """Leave out mentions of what is stale in the same section for what it is."""
+    said = {
+        (one.claim.text, one.claim.section)
+        for one in checked
+        if one.claim.owner != MENTIONED and one.state is FreshState.STALE
+    }
+    return tuple(
+        one
+        for one in checked
+        if one.claim.owner != MENTIONED or (one.claim.text, one.claim.section) not in said
+    )
 
 
 def key_of(claim: Claim) -> str:
