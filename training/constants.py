@@ -26,15 +26,18 @@ from prowess.routing.breadth import Breadth
 from prowess.routing.decision import (
     DEFAULT,
     Scale,
+    Shares,
     Signs,
+    fuse,
     measure_nearness,
     read_scale,
+    read_shares,
     scores,
+    weigh_meaning,
     weigh_occasion,
     weigh_topic,
 )
 from prowess.routing.dense import DenseScores
-from prowess.routing.fusion import Shares, fuse, read_shares, weigh_meaning
 from prowess.routing.index import SkillIndex
 from prowess.routing.lexical import LexicalScores
 from prowess.runtime.route.answer import RoutingService
