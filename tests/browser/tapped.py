@@ -36,6 +36,10 @@ class Tap:
         """Return what the page asked for by a method."""
         return [one["params"] for one in self.sent if one["method"] == method]
 
+    def heard(self, event: str) -> int:
+        """Return how many events of this name the page was told of."""
+        return sum(f'"event":"{event}"' in frame.replace(" ", "") for frame in self.received)
+
     def until(self, seen: Callable[[], bool]) -> None:
         """Wait for something to be seen."""
         end = time.monotonic() + PATIENCE_MS / 1000

@@ -178,3 +178,42 @@ def test_the_tests_of_a_skill_run_on_its_page(visiting: Open, world: StudioWorld
     expect(failed).to_contain_text("Failed:")
     expect(failed).to_contain_text("expected pdf-forms, got code-review")
     expect(about(page, "pdf-forms")).to_contain_text("4 of 5 tests pass with Main.")
+
+
+def test_tests_that_somebody_waits_for_run_again_where_skills_change_meanwhile(
+    visiting: Open, world: StudioWorld
+) -> None:
+    visit = visiting(world)
+    tap = Tap(visit.page)
+    page = visit.go("/skills?settingsAgentId=main&skill=pdf-forms")
+    tap.holding.add("skills.test")
+    about(page, "pdf-forms").get_by_role("button", name="Run the tests of pdf-forms").click()
+    tap.until(lambda: bool(tap.held))
+    changes = tap.heard("skills.changed")
+    (world.roots["work"] / "code-review" / "SKILL.md").unlink()
+    tap.until(lambda: tap.heard("skills.changed") > changes)
+    tap.release()
+
+    expect(about(page, "pdf-forms")).to_contain_text("All 3 tests pass with Main.")
+    assert len(tap.calls("skills.test")) > 1
+
+
+def test_what_is_pressed_stays_under_the_pointer_until_it_is_let_go(
+    visiting: Open, world: StudioWorld
+) -> None:
+    visit = visiting(world)
+    tap = Tap(visit.page)
+    page = visit.go("/skills?settingsAgentId=main")
+    rows = page.get_by_role("list", name="Skills of Main")
+    rows.get_by_role("link", name="code-review").hover()
+    page.mouse.down()
+    changes = tap.heard("skills.changed")
+    first = world.roots["work"] / "a-first" / "SKILL.md"
+    first.parent.mkdir()
+    first.write_text("---\nname: a-first\ndescription: It stands above.\n---\nBody.\n")
+    tap.until(lambda: tap.heard("skills.changed") > changes)
+    visit.settle()
+    page.mouse.up()
+
+    expect(about(page, "code-review")).to_be_visible()
+    expect(rows.get_by_role("link", name="a-first")).to_be_visible()

@@ -186,6 +186,22 @@ function comeHome([node, ...homes]) {
 let draw = null;
 let waiting = false;
 
+// What is pressed stays where it is until it is let go: a press that begins on one element and ends
+// on another is no click. What changes meanwhile is drawn right after.
+const PRESSED = "a, button, label, summary, [role=listitem]";
+let isPressed = false;
+
+addEventListener("pointerdown", ({ target }) => { isPressed = Boolean(target.closest?.(PRESSED)); }, true);
+// The click comes after the pointer is let go, and before anything else.
+addEventListener("pointerup", () => setTimeout(letGo), true);
+addEventListener("pointercancel", () => letGo(), true);
+addEventListener("blur", () => letGo());
+
+function letGo() {
+  isPressed = false;
+  if (waiting) drawSoon();
+}
+
 // The page is drawn by one function, from one container down.
 export function drawWith(container, describe) {
   draw = () => {
@@ -214,9 +230,14 @@ export const onceDrawn = (call) => requestAnimationFrame(() => requestAnimationF
 export function redraw() {
   if (waiting || !draw) return;
   waiting = true;
+  drawSoon();
+}
+
+function drawSoon() {
   // Frames stop in a tab that nobody sees, and what is drawn there should still be true.
   const soon = document.hidden ? (call) => setTimeout(call, 50) : requestAnimationFrame;
   soon(() => {
+    if (isPressed || !waiting) return;
     waiting = false;
     draw();
   });

@@ -21,6 +21,13 @@ export class Resource {
     this.asked = undefined;
   }
 
+  // What was answered holds no longer. Whoever waits for an answer, or was told that none came, gets
+  // one that is asked for now.
+  outdate() {
+    if (this.busy || this.state === "failed") this.reload();
+    else this.clear();
+  }
+
   load(asked) {
     this._later = null;
     this._running = this._load(asked);

@@ -35,7 +35,7 @@ async function save(message) {
   try {
     await gateway.request("skills.tests.add", { agentId: agentId(), message, should, ...(name === NO_SKILL ? { should: false } : { name }) });
     await tests.reload();
-    runs.clear();
+    runs.outdate();
     toast("Saved as a test.");
   } catch (error) {
     complain(error, "The test was not saved.", "The test");
@@ -49,12 +49,12 @@ async function remove(test) {
   try {
     await gateway.request("skills.tests.remove", { id: test.id });
     // What was counted were other tests.
-    runs.clear();
+    runs.outdate();
     await tests.reload();
     const { message, should, name } = test;
     const again = async () => {
       await gateway.request("skills.tests.add", { agentId: agentId(), message, should, ...(name ? { name } : {}) }).catch((error) => complain(error, "The test was not brought back."));
-      runs.clear();
+      runs.outdate();
       tests.reload();
     };
     toast("The test is removed.", { action: { label: "Undo", run: again } });
@@ -134,4 +134,4 @@ export function TestList({ use }) {
 
 follow("connected", () => tests.state !== "empty" && fetchTests());
 // Other skills, other answers: what was passed before may fail now.
-follow("skills.changed", () => runs.clear());
+follow("skills.changed", () => runs.outdate());

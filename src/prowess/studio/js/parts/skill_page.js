@@ -265,7 +265,7 @@ function TestRow({ test, at }) {
 }
 
 function Outcome({ name }) {
-  if (results.asked?.name !== name) return null;
+  if (results.asked?.name !== name || results.asked.agent !== agentId()) return null;
   if (results.state === "failed") return h(Failed, { error: results.error, doing: "The tests did not run.", retry: () => results.reload() });
   if (results.state !== "ready") return h(Skeleton, { rows: 2, label: "The tests run" });
   const { tests: found, problems } = results.value;
@@ -291,7 +291,7 @@ function SavedTests({ name }) {
 // What is shown is fetched again when something about skills changed.
 for (const event of ["connected", "skills.changed", "config.changed", "skills.proposal"]) {
   follow(event, () => {
-    results.clear();
+    results.outdate();
     if (place.query.skill && chain.asked?.name === place.query.skill) for (const one of [detail, chain, history, usage, tests, fresh, proof, file]) one.reload();
   });
 }
