@@ -1,8 +1,10 @@
 """Kills a process at each step by which it changes the disk, and lets every reader look afterwards.
 
 A step is a call that opens or changes a file, a folder or the store: before it, after it, and in
-the middle of what it writes. What is left is read as often as it differs from all that was seen
-before, so that hundreds of kills cost a few readings.
+the middle of what it writes. A line that takes a step for each of many files is killed at the first
+and the second of them: that something is begun, and that it is half done, is all that differs. What
+is left is read as often as it differs from all that was seen before, so that a hundred kills cost a
+few readings.
 """
 
 import builtins
@@ -14,16 +16,19 @@ import re
 import shutil
 import sys
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
+from itertools import islice
 from pathlib import Path
+from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
 import pytest
 import sqlalchemy as sa
 
+import prowess
 from prowess.cli.main import main
 from prowess.errors import ProwessError
 from prowess.host.files import transaction
@@ -35,9 +40,10 @@ from prowess.safety.scan import ScanOptions, scan
 from prowess.wiring import open_runtime
 from prowess.wiring.run import open_texts
 
-KILLED, LEAST_KILLS = 9, 300
-# How many steps a deed takes differs a little with the clock: some are done before they are killed.
-_TRIES = LEAST_KILLS + 15
+KILLED = 9
+# A line is known by itself and the one that called it: helpers serve many.
+_LINES, _PASSAGES = 2, 2
+_PACKAGE = str(Path(prowess.__file__).parent)
 OLD, NEW = "vintage-old", "vintage-new"
 _CHANGES = (
     "mkdir", "rmdir", "rename", "replace", "link", "symlink", "unlink", "remove", "fsync",
@@ -68,6 +74,8 @@ class Deed(Protocol):
 class Killed(NamedTuple):
     """What the kills came to."""
 
+    # At how many steps it should have ended, and how often it did: how many steps a deed takes
+    # differs a little with the clock.
     steps: int
     kills: int
     # How many different states they left, and how many of these differ for readers.
@@ -81,11 +89,21 @@ class _Steps:
 
     def __init__(self, last: int) -> None:
         self.count, self._last = 0, last
+        self._passages: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The first and the second passage of each line."""
+        return sorted(
+            number for passages in self._passages.values() for number in passages[:_PASSAGES]
+        )
 
     def take(self) -> None:
         self.count += 1
         if self.count == self._last:
             os._exit(KILLED)
+        if not self._last:
+            self._passages[tuple(islice(_lines(sys._getframe(1)), _LINES + 1))].append(self.count)
 
     def around(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
@@ -121,6 +139,16 @@ class _Steps:
         sa.event.listen(sa.engine.Engine, "commit", lambda _connection: self.take())
 
 
+def _lines(frame: FrameType | None) -> Iterator[tuple[str, int]]:
+    """Yield where a step is taken, and then the lines of the package on the way to it."""
+    if frame is not None:
+        yield frame.f_code.co_name, frame.f_lineno
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_PACKAGE):
+            yield frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+
+
 def in_child(work: Callable[[], object]) -> int:
     """Do something in a process of its own, and return its exit code."""
     child = os.fork()
@@ -140,7 +168,7 @@ def in_child(work: Callable[[], object]) -> int:
 
 
 def kill_everywhere(base: Path, deed: Deed) -> Killed:
-    """Kill a deed at so many of its steps as are wanted, all of them where it has no more."""
+    """Kill a deed at each line of the package by which it changes the disk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scanning, "scan", _scan_once())
         return _kill_everywhere(base / "place", base / "begun", deed)
@@ -162,8 +190,7 @@ def _scan_once() -> Callable[..., ScanReport]:
 
 def _kill_everywhere(place: Path, begun: Path, deed: Deed) -> Killed:
     _begin(begun, place, deed)
-    total = _count_steps(begun, place, deed)
-    numbers = sorted({1 + at * total // _TRIES for at in range(_TRIES)})
+    numbers = _steps_of(begun, place, deed)
     seen: set[str] = set()
     read: set[str] = set()
     ends: Counter[str] = Counter()
@@ -185,7 +212,7 @@ def _kill_everywhere(place: Path, begun: Path, deed: Deed) -> Killed:
             assert in_child(partial(_act, deed, place)) == 0, number
             assert deed.look(place) == "new", number
         shutil.rmtree(place)
-    return Killed(total, kills, len(seen), len(read), ends)
+    return Killed(len(numbers), kills, len(seen), len(read), ends)
 
 
 def _begin(begun: Path, place: Path, deed: Deed) -> None:
@@ -205,8 +232,8 @@ def _act(deed: Deed, place: Path, last: int = 0) -> None:
     deed.act(place)
 
 
-def _count_steps(begun: Path, place: Path, deed: Deed) -> int:
-    """Return how many steps a deed takes that nobody kills."""
+def _steps_of(begun: Path, place: Path, deed: Deed) -> list[int]:
+    """Return the steps to kill a deed at, from one that nobody kills."""
     shutil.copytree(begun, place, symlinks=True)
     said = place.with_name("steps")
 
@@ -214,12 +241,13 @@ def _count_steps(begun: Path, place: Path, deed: Deed) -> int:
         steps = _Steps(0)
         steps.watch()
         deed.act(place)
-        taken = steps.count
-        said.write_text(str(taken), encoding="utf-8")
+        taken = json.dumps(steps.numbers)
+        said.write_text(taken, encoding="utf-8")
 
     assert in_child(count) == 0
     shutil.rmtree(place)
-    return int(said.read_text(encoding="utf-8"))
+    found: list[int] = json.loads(said.read_text(encoding="utf-8"))
+    return found
 
 
 def is_visible(path: str) -> bool:

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from tests.integration.install_world import Server, program, tar
 from tests.integration.kill_world import (
-    LEAST_KILLS,
     NEW,
     OLD,
     Killed,
@@ -57,9 +56,10 @@ from prowess.workshop.proposal import EventKind, ProposalSource, State
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here"),
-    # Each takes some twenty seconds of one processor, which others may want at the same time.
+    # Others may want the processor at the same time.
     pytest.mark.timeout(900),
 ]
+_STEPS_BY_THE_CLOCK = 15
 _CONFIG = {
     "skills": {"routing": {"encoder": "none"}},
     "plugins": {"entries": {"skill-workshop": {"enabled": True}}},
@@ -73,7 +73,7 @@ def page(mark: str, name: str = "notes") -> bytes:
 
 
 def skill_files(mark: str) -> Tree:
-    support = {f"references/part-{number}.md": f"{mark} {number}\n".encode() for number in range(6)}
+    support = {f"references/part-{number}.md": f"{mark} {number}\n".encode() for number in range(3)}
     return {"SKILL.md": page(mark), **support, "references/same.md": b"the same\n"}
 
 
@@ -230,7 +230,7 @@ class Install:
 
 
 def tool_files(mark: str) -> Tree:
-    parts = {f"share/part-{number}": f"{mark} {number}".encode() for number in range(9)}
+    parts = {f"share/part-{number}": f"{mark} {number}".encode() for number in range(3)}
     return {f"{mark}.txt": b"", "bin/frames": program(mark), **parts, f"lib/{mark}": mark.encode()}
 
 
@@ -404,7 +404,7 @@ class Load:
         assert not any(NEW in text for text in read_everything(place, "notes").values())
 
     def _files(self) -> Tree:
-        parts = {f"references/{number}.md": NEW.encode() for number in range(30)}
+        parts = {f"references/{number}.md": NEW.encode() for number in range(3)}
         return {"SKILL.md": page(NEW), **parts}
 
 
@@ -413,7 +413,8 @@ def test_loading_that_is_killed_at_any_step(quick_folder: Path) -> None:
 
 
 def check_kills(killed: Killed) -> None:
-    assert killed.kills >= LEAST_KILLS
+    # Some are done before they are killed, where the clock has them take fewer steps.
+    assert killed.kills > killed.steps - _STEPS_BY_THE_CLOCK
     assert killed.ends.keys() == {"old", "new"}
 
 
@@ -520,7 +521,4 @@ def open_shared(place: Path) -> Sharing:
     ids=["add", "remove", "update", "sync --frozen"],
 )
 def test_sharing_that_is_killed_at_any_step(quick_folder: Path, deed: Shared) -> None:
-    killed = kill_everywhere(quick_folder, deed)
-
-    assert killed.kills >= (100 if deed.is_removal else LEAST_KILLS), killed
-    assert killed.ends.keys() == {"old", "new"}
+    check_kills(kill_everywhere(quick_folder, deed))
