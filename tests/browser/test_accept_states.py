@@ -6,7 +6,6 @@ import socket
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import Open
 from tests.browser.studio_world import Choice, StudioWorld, _serving, studio
@@ -39,32 +38,38 @@ TO_THE_END = """async () => {
   for (const one of document.querySelectorAll('html, main, main *')) one.scrollTop = 1e7;
   await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
 }"""
+# What takes longer than a moment to get where it goes.
+MOVING = """() => [...document.querySelectorAll('*')].filter((one) => {
+  const style = getComputedStyle(one);
+  const long = (text) => text.split(',').some((part) => parseFloat(part) > 0.011);
+  return long(style.transitionDuration)
+    || (style.animationName !== 'none' && long(style.animationDuration));
+}).map((one) => one.outerHTML.slice(0, 100))"""
 # Whoever somebody can act on has a name in the accessibility tree.
 ACTIVE = {"button", "link", "switch", "textbox", "searchbox", "combobox", "checkbox", "tab"}
 
 
-@pytest.mark.parametrize("view", sorted(ASKED))
 def test_a_view_waits_with_a_skeleton_fails_with_a_reason_and_tries_again(
-    visiting: Open, shown: StudioWorld, view: str
+    visiting: Open, shown: StudioWorld
 ) -> None:
     visit = visiting(shown)
     tap = Tap(visit.page)
-    tap.holding.add(ASKED[view])
-    page = visit.go(f"/{view}?settingsAgentId=main", calm=False)
-    expect(page.locator("main .skeleton").first).to_be_visible()
-    expect(page.get_by_role("alert")).to_have_count(0)
-    tap.release()
-    expect(page.locator("main .skeleton")).to_have_count(0)
+    for view, asked in ASKED.items():
+        tap.holding.add(asked)
+        page = visit.go(f"/{view}?settingsAgentId=main", calm=False)
+        expect(page.locator("main .skeleton").first).to_be_visible()
+        expect(page.get_by_role("alert")).to_have_count(0)
+        tap.release()
+        expect(page.locator("main .skeleton")).to_have_count(0)
 
-    tap.refusing[ASKED[view]] = "the disk is on fire"
-    page.reload()
-    expect(page.locator("main")).to_contain_text("the disk is on fire")
-    expect(page.locator("main .skeleton")).to_have_count(0)
-    tap.refusing.clear()
-    page.locator("main").get_by_role(
-        "button", name=re.compile("again", re.IGNORECASE)
-    ).first.click()
-    expect(page.locator("main")).not_to_contain_text("the disk is on fire")
+        tap.refusing[asked] = "the disk is on fire"
+        page.reload()
+        expect(page.locator("main")).to_contain_text("the disk is on fire")
+        expect(page.locator("main .skeleton")).to_have_count(0)
+        tap.refusing.clear()
+        again = page.locator("main").get_by_role("button", name=re.compile("again", re.IGNORECASE))
+        again.first.click()
+        expect(page.locator("main")).not_to_contain_text("the disk is on fire")
 
 
 def test_a_gateway_that_is_started_again_on_its_port_is_found_with_what_changed(
@@ -147,20 +152,29 @@ def test_letters_typed_into_a_field_are_no_shortcuts(visiting: Open, shown: Stud
     expect(page.get_by_role("heading", level=1)).to_have_text("Skills")
 
 
-@pytest.mark.parametrize("view", VIEWS)
 def test_tab_reaches_everything_once_in_reading_order_and_shows_where_it_is(
-    visiting: Open, shown: StudioWorld, view: str
+    visiting: Open, shown: StudioWorld
 ) -> None:
     visit = visiting(shown)
-    page = settled(visit, view)
-    assert_names(page)
-    total = page.evaluate(MARK_ALL, FOCUSABLE)
-    # From the top, wherever a view puts the focus when it opens.
-    page.evaluate("() => { document.activeElement.blur(); getSelection().removeAllRanges(); }")
+    for view in VIEWS:
+        page = settled(visit, view)
+        assert_names(page)
+        total = page.evaluate(MARK_ALL, FOCUSABLE)
+        # From the top, wherever a view puts the focus when it opens.
+        page.evaluate("() => { document.activeElement.blur(); getSelection().removeAllRanges(); }")
+        reached, unseen = walk(page, 3 * total)
+
+        assert reached == sorted(set(reached)), view
+        assert unseen == [], view
+        assert len(reached) == total, view
+
+
+def walk(page: Page, most: int) -> tuple[list[int], list[str]]:
+    """Return the numbers of what Tab reached, in turn, and what did not show that it was there."""
     reached: list[int] = []
     unseen: list[str] = []
     # Long lists draw more rows on the way; those have no number.
-    for _ in range(3 * total):
+    for _ in range(most):
         page.keyboard.press("Tab")
         number, ring, markup = page.evaluate(FOCUSED)
         if markup.startswith("<body") or (reached and number == reached[0]):
@@ -169,10 +183,7 @@ def test_tab_reaches_everything_once_in_reading_order_and_shows_where_it_is(
             unseen.append(markup)
         if number >= 0:
             reached.append(number)
-
-    assert reached == sorted(set(reached))
-    assert unseen == []
-    assert len(reached) == total
+    return reached, unseen
 
 
 def assert_names(page: Page) -> None:
@@ -188,39 +199,33 @@ def assert_names(page: Page) -> None:
     assert nameless == []
 
 
-@pytest.mark.parametrize("view", VIEWS)
 def test_a_phone_and_a_page_at_twice_its_size_hide_nothing(
-    visiting: Open, shown: StudioWorld, view: str
+    visiting: Open, shown: StudioWorld
 ) -> None:
     visit = visiting(
         shown, viewport={"width": 640, "height": 410}, device_scale_factor=2,
         reduced_motion="reduce",
     )  # fmt: skip
-    page = settled(visit, view, "&m=please+fill+in+this+pdf+form" if view == "router" else "")
-    if view == "router":
-        expect(page.get_by_role("region", name="Candidates")).to_be_visible()
-        # A message that was tried is listed after a while, and makes the page longer.
-        recent = page.get_by_role("region", name="Recent messages")
-        expect(recent.get_by_role("button", name="please fill in this pdf form")).to_be_visible()
-    moving = page.evaluate(
-        """() => [...document.querySelectorAll('*')].filter((one) => {
-          const style = getComputedStyle(one);
-          const long = (text) => text.split(',').some((part) => parseFloat(part) > 0.011);
-          return long(style.transitionDuration)
-            || (style.animationName !== 'none' && long(style.animationDuration));
-        }).map((one) => one.outerHTML.slice(0, 100))"""
-    )
-    assert moving == []
-    for width, height in ((640, 410), (360, 640)):
-        page.set_viewport_size({"width": width, "height": height})
-        expect(page.get_by_role("heading", level=1)).to_be_visible()
-        for other in ("Skills", "Router", "Setup", "Library", "Workshop", "Activity"):
-            link = page.get_by_role("link", name=re.compile(f"^{other}")).first
-            expect(link).to_be_in_viewport()
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-        below = page.evaluate("document.documentElement.scrollHeight - innerHeight")
-        assert below <= 0, f"{below} pixels of nothing below the frame"
-        assert_uncovered(page)
+    for view in VIEWS:
+        page = settled(visit, view, "&m=please+fill+in+this+pdf+form" if view == "router" else "")
+        if view == "router":
+            expect(page.get_by_role("region", name="Candidates")).to_be_visible()
+            # A message that was tried is listed after a while, and makes the page longer.
+            recent = page.get_by_role("region", name="Recent messages")
+            expect(
+                recent.get_by_role("button", name="please fill in this pdf form")
+            ).to_be_visible()
+        assert page.evaluate(MOVING) == [], view
+        for width, height in ((640, 410), (360, 640)):
+            page.set_viewport_size({"width": width, "height": height})
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
+            for other in ("Skills", "Router", "Setup", "Library", "Workshop", "Activity"):
+                link = page.get_by_role("link", name=re.compile(f"^{other}")).first
+                expect(link).to_be_in_viewport()
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, view
+            below = page.evaluate("document.documentElement.scrollHeight - innerHeight")
+            assert below <= 0, f"{view}: {below} pixels of nothing below the frame"
+            assert_uncovered(page)
 
 
 def assert_uncovered(page: Page) -> None:

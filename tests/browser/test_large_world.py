@@ -156,3 +156,17 @@ def test_no_task_of_the_main_thread_is_long(visiting: Open, large: StudioWorld) 
     longest = longest_task_ms(cdp, page, ["h", "t", "r", "l", "w"])
 
     assert 0 < longest < MOST_TASK_MS, f"{longest:.0f} ms"
+
+
+def test_all_of_them_scroll_and_few_of_them_are_drawn(visiting: Open, large: StudioWorld) -> None:
+    page = visiting(large).go("/skills?settingsAgentId=main")
+    settle(page)
+    total = int(page.locator("[data-skill]").first.get_attribute("aria-setsize") or 0)
+    page.evaluate("document.querySelector('.rows').scrollTop = 1e7")
+    last = page.locator(f"[data-skill][aria-posinset='{total}']")
+
+    expect(last).to_be_visible()
+    assert total > SKILLS
+    assert page.locator("[data-skill]").count() < 60
+    page.get_by_label("Search skills").fill(last.get_attribute("data-skill") or "")
+    expect(page.locator("[data-skill]").first).to_be_visible()
