@@ -58,11 +58,14 @@ def _if_ignored(
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even read the slow folders where nothing slow is wanted."""
+    """Do not even read what is not wanted: to load all tests takes each worker many seconds."""
     if collection_path == _OUTSIDE:
         return None if any("outside" in name for name in config.args) else True
-    unwanted = config.option.markexpr == "not slow" and _is_slow(collection_path)
-    return True if unwanted else None
+    wanted = config.option.markexpr
+    if wanted == "not slow":
+        return True if _is_slow(collection_path) else None
+    is_quick = wanted == "slow" and collection_path.is_file() and not _names_slow(collection_path)
+    return True if is_quick else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -74,6 +77,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _is_slow(path: Path) -> bool:
     return not _SLOW_FOLDERS.isdisjoint(path.relative_to(_HERE).parts[:1])
+
+
+def _names_slow(path: Path) -> bool:
+    return _is_slow(path) or b"mark.slow" in path.read_bytes()
 
 
 @pytest.fixture
