@@ -9,6 +9,7 @@ few readings.
 
 import builtins
 import hashlib
+import inspect
 import io
 import json
 import os
@@ -102,8 +103,9 @@ class _Steps:
         self.count += 1
         if self.count == self._last:
             os._exit(KILLED)
-        if not self._last:
-            self._passages[tuple(islice(_lines(sys._getframe(1)), _LINES + 1))].append(self.count)
+        here = inspect.currentframe()
+        if here is not None and not self._last:
+            self._passages[tuple(islice(_lines(here.f_back), _LINES + 1))].append(self.count)
 
     def around(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.integration.connect_world import world
 
 from prowess.cli.main import main
 from prowess.errors import PathError
@@ -18,6 +19,8 @@ from prowess.runtime.harness.connect import Connecting, ConnectRequest
 from prowess.wire.studio import compare_files
 from prowess.wiring import open_runtime
 from prowess.wiring.doctor import open_connecting
+
+__all__ = ["world"]
 
 # Put together here: nothing in this file looks like a key to whoever scans it.
 KEY = "sk-ant-" + "api03-" + "Zq7" + "m3N8pQ2rT6vX9bK4wL1yD5" * 3
@@ -33,19 +36,6 @@ COMMENTED = """{
     "env": {"API_KEY": "KEY"},
 }
 """.replace('"KEY"', f'"{KEY}"')
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("PROWESS_HOME", str(tmp_path / "state"))
-    (tmp_path / "home").mkdir()
-    work = tmp_path / "work"
-    work.mkdir()
-    monkeypatch.chdir(work)
-    return tmp_path
 
 
 @pytest.fixture

@@ -4,8 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.integration.connect_world import world
 
 from prowess.cli.main import main
+
+__all__ = ["world"]
 
 GUARDED = """{
   "hooks": {
@@ -19,18 +22,6 @@ GUARDED = """{
   }
 }
 """
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("PROWESS_HOME", str(tmp_path / "state"))
-    (tmp_path / "home").mkdir()
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path
 
 
 def _put(world: Path, name: str, text: str) -> Path:
