@@ -35,6 +35,7 @@ class World:
         self.work.mkdir()
         self.state.mkdir()
         self.skill("release-notes", NOTES)
+        self.config()
 
     def skill(self, name: str, text: str, **files: str) -> None:
         """Add a skill to the workspace."""
@@ -52,7 +53,8 @@ class World:
 
     # Any JSON.
     def config(self, **values: Any) -> None:  # noqa: ANN401
-        """Write the configuration."""
+        """Write the configuration; words alone route, which is quick."""
+        values["skills"] = {"routing": {"encoder": "none"}, **values.get("skills", {})}
         (self.state / "prowess.json").write_text(json.dumps(values), encoding="utf-8")
 
     def chats(self) -> list[dict[str, Any]]:

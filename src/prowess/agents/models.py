@@ -30,9 +30,6 @@ from pydantic_ai.models.function import (
     DeltaToolCalls,
     FunctionModel,
 )
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.profiles.openai import OpenAIModelProfile
-from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings as RequestSettings
 
 from prowess.agents.conversation import extract_words
@@ -259,6 +256,11 @@ def _endpoint(settings: ModelSettings, environ: Mapping[str, str]) -> Model:
     if settings.key_env and not key:
         problem = f"needs a key: set the environment variable {settings.key_env}, which"
         raise ModelError(settings.name, f"{problem} `skills.model.keyEnv` names.")
+    # They take half a second to load, and no other model needs them.
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
     # Without it, an answer that breaks off looks like one that is complete.
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
     provider = OpenAICompatibleProvider(
