@@ -59,7 +59,8 @@ class DriftWorld:
         for path, text in files.items():
             self.put(path, text)
         self._git("init", "-q")
-        self._git("remote", "add", "origin", f"https://github.com/acme/{noun}.git")
+        with (self.root / ".git" / "config").open("a", encoding="utf-8") as config:
+            config.write(f'[remote "origin"]\n\turl = https://github.com/acme/{noun}.git\n')
         self.stage()
         if self.commit:
             who = ("-c", "user.name=a", "-c", "user.email=a@b.c")

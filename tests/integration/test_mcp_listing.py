@@ -119,9 +119,10 @@ def _look(world: McpWorld, patience: ScanPatience) -> tuple[Skill, ...]:
 
 
 @needs_proc
-@pytest.mark.parametrize("count", [70, LARGE + 200])
-@pytest.mark.parametrize("scanned", [False, True], ids=["new", "scanned"])
-@pytest.mark.parametrize("named", [False, True], ids=["here", "named"])
+@pytest.mark.parametrize(
+    ("count", "scanned", "named"),
+    [(70, False, False), (LARGE + 200, False, True), (70, True, True), (LARGE + 200, True, False)],
+)
 def test_the_first_lists_cost_little_whatever_the_number_of_skills(
     world: McpWorld, count: int, *, scanned: bool, named: bool
 ) -> None:
@@ -161,8 +162,7 @@ def test_a_list_without_what_waits_for_its_scan_is_told_of_once_it_was_scanned(
         assert client.names() == ["alpha"]
 
 
-@pytest.mark.parametrize("count", [70, LARGE])
-@pytest.mark.parametrize("named", [False, True], ids=["here", "named"])
+@pytest.mark.parametrize(("count", "named"), [(70, False), (LARGE, True)])
 def test_a_list_without_what_waits_for_its_scan_is_not_told_to_the_next_client(
     world: McpWorld, count: int, *, named: bool
 ) -> None:
