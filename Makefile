@@ -1,4 +1,4 @@
-# Every task of the project. `make` alone prints this list; CI calls `check`, `test`, `test-slow` and `test-outside`.
+# Every task of the project. `make` alone prints this list; CI calls `check`, `test` and `test-rest`.
 
 PYTHON ?= python3
 VENV := .venv
@@ -16,7 +16,7 @@ WAITING = $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 PORT ?= 18789
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-outside test-all check lint types imports generated fmt bench docs clean install
+.PHONY: help run test test-slow test-outside test-rest test-all check lint types imports generated fmt bench docs clean install
 
 help: ## Print this list.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -48,6 +48,11 @@ test-slow: $(VENV)/.dev ## Run the rest: processes, sockets, time; the studio's 
 
 test-outside: $(VENV)/.dev ## Run Claude Code, Codex, Gemini CLI and others against Prowess, with a scripted model; needs npm.
 	@$(PYTEST) --numprocesses=$(WAITING) -rs tests/outside
+
+# In one pool: while coding agents start and wait, the processors do the other tests.
+test-rest: $(VENV)/.dev ## Run test-slow and test-outside at once.
+	@$(BIN)/python tools/browser.py
+	@$(PYTEST) --numprocesses=$(WAITING) -m slow tests tests/outside
 
 test-all: $(VENV)/.dev ## Run every test, with coverage.
 	@$(BIN)/python tools/browser.py

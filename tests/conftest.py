@@ -13,8 +13,8 @@ from hypothesis.internal.conjecture import providers
 
 _HERE = Path(__file__).parent
 # Processes, sockets, browsers: `make test` leaves these out, and what is marked slow elsewhere.
-_SLOW_FOLDERS = {"browser", "integration", "training"}
-# Other people's programs, from a registry: run by `make test-outside` and by name alone.
+_SLOW_FOLDERS = {"browser", "integration", "outside", "training"}
+# Other people's programs, from a registry: run where the folder is named.
 _OUTSIDE = _HERE / "outside"
 
 # Machines are shared and slow, so no example has a time limit.
