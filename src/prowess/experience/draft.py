@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from prowess.data import compile_group
 from prowess.experience.draft_facts import (
     CUT,
     TITLE,
@@ -34,7 +35,6 @@ from prowess.experience.draft_facts import (
 )
 from prowess.experience.fingerprint import COARSE_STEPS, list_programs
 from prowess.experience.redaction import HIDDEN, is_secret_step
-from prowess.language.packs import compile_group
 from prowess.secrets.credentials import mask_credentials
 from prowess.skills import frontmatter, notation
 from prowess.skills.frontmatter import FieldReader

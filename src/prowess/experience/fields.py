@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import partial
 
-from prowess.data import read_word_group
-from prowess.language.packs import compile_group
+from prowess.data import compile_group, read_word_group
 from prowess.secrets.credentials import mask_credentials
 from prowess.secrets.names import plain_words, read_names
 from prowess.transcripts.traces import (

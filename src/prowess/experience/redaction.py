@@ -20,7 +20,7 @@ from functools import cache, cached_property, partial
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
-from prowess.data import read_table, read_word_group
+from prowess.data import join_pieces, read_table, read_word_group
 from prowess.experience.fields import (
     VALUE_NAMES,
     Focus,
@@ -37,7 +37,6 @@ from prowess.experience.fields import (
     read_character,
     says_login,
 )
-from prowess.language.packs import join_pieces
 from prowess.secrets.credentials import STARS, mask_credentials, small_letters
 from prowess.secrets.mask import HiddenText, hide_secrets
 from prowess.secrets.names import plain_words

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 
-from prowess.language.packs import compile_group, join_phrases, join_pieces, read_pack
+from prowess.data import compile_group, join_phrases, join_pieces, read_pack
 
 # Who objects or sets a rule does so soon; what comes after is material.
 MOST_WEIGHED, _MOST_SEARCHED = 1200, 600

@@ -10,8 +10,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from prowess.data import read_words
-from prowess.language.packs import join_pieces, read_pack
+from prowess.data import join_pieces, read_pack, read_words
 
 _WORD = re.compile(r"[^\W\d_]+")
 _WIDE = r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]"

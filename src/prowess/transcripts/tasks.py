@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from prowess.data import join_phrases
 from prowess.language.corrections import MOST_CLOSING, MOST_READ, refuses, says_not_done
-from prowess.language.packs import join_phrases
 from prowess.transcripts.events import EventListener, Returned, ToolCall, TypedPrompt
 from prowess.transcripts.traces import (
     MOST_NAME,

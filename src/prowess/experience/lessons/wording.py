@@ -20,12 +20,11 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-from prowess.data import read_table, read_word_group
+from prowess.data import join_phrases, read_table, read_word_group
 from prowess.experience.commands import ValueKind, find_values, read_ending
 from prowess.experience.lessons.moves import TOO_LONG, Move, name_element
 from prowess.experience.lessons.parameters import Parameter
 from prowess.experience.redaction import HIDDEN
-from prowess.language.packs import join_phrases
 from prowess.secrets.credentials import STARS
 from prowess.skills.parse import MAX_NAME
 from prowess.skills.text import clean, one_line
