@@ -52,12 +52,19 @@ _INDIC_MARKS = "".join(
 )
 # Accents and vowel signs: `\w` does not take them for letters, so they would tear words apart.
 _MARKS = compile_late(f"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f{_INDIC_MARKS}]")
-# Addresses, paths with a folder in them, references to files, prompts of a shell.
+# Addresses, paths with a folder in them, references to files, prompts of a shell. Where no blanks
+# are written a sentence goes on at once after a path: only a name with an ending is part of it.
+_BEYOND = f"{_DENSE}\u3000-\u303f\uff00-\uff65"
+_ALPHABET = r"A-Za-z0-9_\u00c0-\u0dff"
+_NAMED = rf"[{_DENSE}]{{1,40}}(?=[./_-])"
 _MENTION = compile_late(
-    r"\bhttps?://[^\s)\"']{1,500}|(?<![\w.])(?:[A-Za-z]:[\\/]|[~@]?\.{0,2}/|@)[^\s\"'`)]{2,300}"
+    rf"(?<![A-Za-z0-9_])https?://[^\s)\"'{_BEYOND}]{{1,500}}"
+    rf"|(?<![{_ALPHABET}.])(?:[A-Za-z]:[\\/]|[~@]?\.{{0,2}}/|@)"
+    rf"(?:[^\s\"'`){_BEYOND}]|{_NAMED}){{2,300}}"
     # A path without a beginning has two slashes, or the ending of a file.
-    r"|(?<![\w./-])[\w.-]{1,80}(?:/[\w.-]{1,80}){2,20}"
-    r"|(?<![\w./-])[\w.-]{1,80}/[\w-]{1,80}\.[A-Za-z]\w{0,9}"
+    rf"|(?<![{_ALPHABET}./-])[{_ALPHABET}.-]{{1,80}}(?:/(?:[{_ALPHABET}.-]|{_NAMED}){{1,80}}){{2,20}}"
+    rf"|(?<![{_ALPHABET}./-])[{_ALPHABET}.-]{{1,80}}/(?:[{_ALPHABET}-]|{_NAMED}){{1,80}}"
+    r"\.[A-Za-z][A-Za-z0-9]{0,9}"
     r"|^[\w.-]{1,40}@[\w.-]{1,60}[:~][^\n$%#]{0,100}[$%#]\s",
     re.MULTILINE,
 )
