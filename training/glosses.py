@@ -33,7 +33,9 @@ _MARKUP = re.compile(r"%[-+ #0-9.*]*[a-zA-Z]|\{[^}]*\}|<[^>]*>|\$\w+|[_&](?=\w)"
 _PIECES, _MOST_WORDS, _ROUNDS = 16_000, 30, 6
 # An English word counts with this share of a word's uses, so often; beside a better one with this
 # share of its score. Words that everything is translated by count little.
-_LEAST_SHARE, _LEAST_USES, _BESIDE, _RARITY = 0.2, 1.0, 0.25, 0.35
+_LEAST_SHARE, _LEAST_USES, _BESIDE, _RARITY = 0.2, 2.0, 0.25, 0.35
+# A syllable of Korean or one or two kana stand in many words: nothing is learnt of them alone.
+_FRAGMENT = re.compile("[\uac00-\ud7af]|[\u3040-\u30ff]{1,2}")
 
 
 def read_translations(path: Path) -> dict[str, _Texts]:
@@ -163,7 +165,8 @@ def learn(others: Sequence[Sequence[str]], texts: _Texts, english: English) -> d
         said = [
             stems[way] for points, way in sorted(ways, reverse=True) if points >= _BESIDE * best
         ]
-        learnt[words[row]] = english.say(said)
+        if not _FRAGMENT.fullmatch(words[row]):
+            learnt[words[row]] = english.say(said)
     return learnt
 
 
@@ -174,7 +177,7 @@ def read_everyday(path: Path, language: str) -> dict[str, str]:
     stem = make_stem(language) if language in STEMMERS else None
     found: dict[str, str] = {}
     for cells in (row.split("|") for row in rows):
-        for phrase in cells[column].split("/"):
+        for phrase in filter(None, cells[column].split("/")):
             key = phrase.lower().replace(" ", "")
             if stem is not None:
                 key = " ".join(stem(word) for word in _WORD.findall(phrase))

@@ -7,8 +7,10 @@ that skills are found by, and English itself stays exactly as it was. The dictio
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
+from itertools import islice, takewhile
 from typing import TypeAlias
 
 from Stemmer import Stemmer
@@ -43,6 +45,8 @@ _EDGES = compile_late(r"^[^\w@#/.]+|[^\w+#]+$")
 _FEW_WORDS = 4
 # Shorter parts of a compound are found in every long word.
 _SHORTEST_PART, _SHORTEST_COMPOUND, _LONGEST_COMPOUND = 4, 9, 40
+# By so much two stems may differ at the end, and so much must be the same.
+_MOST_CUT, _SHORTEST_BEGINNING, _MOST_NEAR = 3, 5, 20
 _REMEMBERED = 64
 _MOST_LOOKED_AT = 400
 
@@ -113,9 +117,31 @@ def _say(
                 yield known[phrase]
                 break
         else:
-            length, word = 1, words[at][1]
-            yield _part_compound(word, known, stem) if joins_words and words[at][0] else word
+            length, (key, word) = 1, words[at]
+            parted = _part_compound(word, known, stem) if joins_words and key else word
+            near = _find_near(key, language) if key and parted == word else None
+            yield parted if near is None else known[near]
         at += length
+
+
+def _find_near(stem: str, language: str) -> str | None:
+    """Return a known stem that begins like an unknown one; None where their ends differ by much.
+
+    Endings that make another kind of word of the same are left by stemmers.
+    """
+    known = _list_words(language)
+    for length in range(len(stem), max(len(stem) - _MOST_CUT, _SHORTEST_BEGINNING) - 1, -1):
+        at = bisect_left(known, stem[:length])
+        longer = takewhile(lambda word: word.startswith(stem[:length]), islice(known, at, None))
+        near = [word for word in islice(longer, _MOST_NEAR) if len(word) <= length + _MOST_CUT]
+        if near:
+            return min(near, key=len)
+    return None
+
+
+@cache
+def _list_words(language: str) -> list[str]:
+    return sorted(word for word in _read_dictionary(language) if " " not in word)
 
 
 def _part_compound(word: str, known: dict[str, str], stem: Stem) -> str:

@@ -264,6 +264,14 @@ def test_whoever_says_something_does_more_than_mention(message: str) -> None:
     assert not is_mention(message)
 
 
+def test_a_sentence_that_goes_on_without_blanks_is_no_part_of_a_path() -> None:
+    said = find_asking_part("请检查src/app/main.py里的数据库连接错误并修复它,参考@docs/审查报告.md")
+
+    assert "main" not in said
+    assert "审查报告" not in said
+    assert "里的数据库连接错误并修复它" in said
+
+
 def test_paths_are_left_out_where_enough_is_said_beside_them() -> None:
     said = find_asking_part("merge the old invoices into one: /home/me/docker/kubernetes.txt")
 
