@@ -10,7 +10,6 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
-from itertools import islice, takewhile
 from typing import TypeAlias
 
 from Stemmer import Stemmer
@@ -119,7 +118,9 @@ def _say(
         else:
             length, (key, word) = 1, words[at]
             parted = _part_compound(word, known, stem) if joins_words and key else word
-            near = _find_near(key, language) if key and parted == word else None
+            # A capital may begin a name, which is like no other word.
+            alike = key and parted == word and word[0].islower()
+            near = _find_near(key, language) if alike else None
             yield parted if near is None else known[near]
         at += length
 
@@ -131,9 +132,10 @@ def _find_near(stem: str, language: str) -> str | None:
     """
     known = _list_words(language)
     for length in range(len(stem), max(len(stem) - _MOST_CUT, _SHORTEST_BEGINNING) - 1, -1):
-        at = bisect_left(known, stem[:length])
-        longer = takewhile(lambda word: word.startswith(stem[:length]), islice(known, at, None))
-        near = [word for word in islice(longer, _MOST_NEAR) if len(word) <= length + _MOST_CUT]
+        beginning = stem[:length]
+        at = bisect_left(known, beginning)
+        alike = [word for word in known[at : at + _MOST_NEAR] if word.startswith(beginning)]
+        near = [word for word in alike if len(word) <= length + _MOST_CUT]
         if near:
             return min(near, key=len)
     return None

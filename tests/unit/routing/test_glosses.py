@@ -60,6 +60,14 @@ def test_both_parts_of_a_compound_are_said() -> None:
     assert "table" in said
 
 
+def test_an_unknown_word_is_read_as_one_that_begins_alike() -> None:
+    assert "translate" in put_in_english("nous avons besoin de traductrices").split()
+
+
+def test_what_begins_like_a_word_may_be_a_name() -> None:
+    assert "React" in put_in_english("quiero un formulario con React para los clientes").split()
+
+
 def test_only_german_joins_words() -> None:
     # Cut in two, it would be "contrast" and "port".
     said = put_in_english("quiero que el diseño de la contraportada sea azul")
