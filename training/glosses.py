@@ -4,7 +4,8 @@
 
 Each language is learnt from its translations alone, by expectation maximisation over the words that
 stand in both texts (the first model of IBM), in both directions. Interface texts lack the words of
-everyday requests: those are written by hand in `everyday.tsv` and stand over what was learnt.
+everyday requests: those are written by hand in `everyday.tsv` and stand over what was learnt. Over
+both stand the words that say nothing: "para" is not Paris.
 """
 
 import argparse
@@ -211,7 +212,7 @@ def main() -> None:
     for language, texts in sorted(read_translations(options.translations).items()):
         others = split(language, [other for _, other in texts])
         learnt = learn(others, texts, English())
-        words = learnt | read_silent(language) | read_everyday(everyday, language)
+        words = learnt | read_everyday(everyday, language) | read_silent(language)
         write(options.out / f"{language}.tsv", words)
         print(f"{language}: {len(words)} words", flush=True)
 
