@@ -23,6 +23,8 @@ _SHELLS = frozenset(("sh", "bash", "shell", "zsh", "console", "terminal", "shell
 _SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 _LINK = re.compile(r"\[[^\]\n]{0,200}\]\(([^()\s]{1,300})\)")
 _URL = re.compile(r"https?://[^\s<>()\[\]`\"'|]{3,300}")
+# Where one thing said ends and the next begins: what speaks against one says nothing of the other.
+_CLAUSE = re.compile(r"(?<=[\w`)*\]\"'][.!?;])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)\s+")
 _WORD = re.compile(r"(?:[^\s'\"]|'[^']*'|\"[^\"]*\")+")
 _CUT = re.compile(r"&&|\|\||[;|]|(?<!\S)#.*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
@@ -48,12 +50,15 @@ _PORT = re.compile(r"(?:\b[Pp]ort |localhost:|127\.0\.0\.1:|0\.0\.0\.0:)(\d{4,5}
 _IMPORTS = re.compile(r"(?:import|from|use|require|#include)\b")
 # The owner of a name that a skill only mentions: nothing says where it should be.
 MENTIONED = ("",)
-_DOTTED = re.compile(r"[a-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _TYPE = re.compile(r"(?:[A-Z][a-z0-9]+){2,}")
 _PINNED = re.compile(
     r"(@?[A-Za-z][\w.-]*(?:/[\w.-]+)?)(?:\[[\w,-]+\])?(==|>=|~=|<=|@\^?~?|\^)v?(\d[\w.]*)"
 )
-_SAID_VERSION = re.compile(r"\b([A-Za-z][\w.-]{1,40}) (?:version )?v?(\d+(?:\.\d+)+)\b")
+_SAID_VERSION = re.compile(
+    r"(?:\b|`)([A-Za-z@][\w./-]{1,40})`? (?:version |is |at )?v?(\d+(?:\.\d+)+)\b"
+    r"(\+| (?:or|and) (?:newer|later|above|higher|up))?"
+)
 _SIBLING = re.compile(
     r"`/?([a-z0-9]+(?:-[a-z0-9]+)*)`(?= skill\b)"
     r"|\bskills? `/?([a-z0-9]+(?:-[a-z0-9]+)*)`"
@@ -64,7 +69,18 @@ _INSTALLS = re.compile(
     r"(?:pip3?|pipx|uv|poetry|pdm|npm|pnpm|yarn|bun)(?: pip)? (?:install|add|i)\b"
 )
 _ODD = re.compile(r"[<>{}$*\[\]()|\\…]|\.\.\.")
+_ENDING = re.compile(r"[a-z][a-z0-9]{0,9}")
+_FOLDER = re.compile(r"\.?[A-Za-z][\w.-]*(?:/[\w-][\w.-]*)+")
 _EDGES = ".,:;()*_`\"'?!"
+# Options of wrappers that take no value.
+_ALONE = frozenset(("-T", "-it", "-i", "-t", "-d", "--rm", "-y", "--yes", "-q", "--no-deps"))
+_PLACES = frozenset(
+    ("-C", "-f", "-F", "-w", "--prefix", "--filter", "--cwd", "--dir", "--workspace")
+)
+# Programs whose words are the names of a list, one as good as the next.
+_LISTED_RUNNERS = frozenset(("make", "just", "task", "rake", "nox", "tox"))
+# What `cargo run` runs where it is not told.
+CARGO_RUN = "cargo-run"
 _WRITES_TO = frozenset(("-o", "--output", "--out", ">", ">>", "-d", "--dest"))
 
 
@@ -100,11 +116,31 @@ class Claim:
     # A link: it means a file beside the skill.
     linked: bool = False
 
+    @property
+    def mentioned(self) -> bool:
+        """Whether it is a name that is only mentioned: nothing says where it should be."""
+        return self.owner[:1] == MENTIONED
+
 
 @cache
 def known_words(section: str, key: str = "words") -> frozenset[str]:
     """Return one list of words of the table beside this module."""
     return read_words(read_table("proof/claims.toml")[section][key])
+
+
+# What is taken from a text that may be a call.
+_CALLED = frozenset((ClaimKind.COMMAND, ClaimKind.SUBCOMMAND, ClaimKind.FLAG))
+
+
+# What may be said of a claim that makes it none, by the lists of the table, and for which kinds. A
+# command stays one that is given where something shall be made.
+_EXAMPLE = frozenset(("example",))
+_SOFTENED = {
+    ClaimKind.PATH: _EXAMPLE | {"made", "written"},
+    ClaimKind.SYMBOL: _EXAMPLE | {"made"},
+    ClaimKind.ENVIRONMENT: _EXAMPLE | {"made"},
+}
+_SAID_OF = ("example", "made", "written", "gone")
 
 
 def read_claims(skill: Skill) -> tuple[Claim, ...]:
@@ -135,53 +171,78 @@ def _walk(skill: Skill) -> Iterator[Claim]:
         title = None if fence else _HEADING.match(line)
         if title:
             section, said = title["title"].strip("# "), title["title"]
-        context = f"{section} {said}" if fence else f"{section} {line}"
-        words = {word.strip(_EDGES).casefold() for word in context.split()}
-        soft, gone = (
-            not words.isdisjoint(one) for one in (known_words("soft"), known_words("gone"))
-        )
-        claims = _read_code(line, language) if fence else _read_prose(line)
-        for claim in claims:
-            yield replace(claim, line=at, section=section, soft=claim.soft or soft, gone=gone)
-        if not fence and line.strip():
+        is_code = bool(fence) or _is_indented_call(line)
+        for claims, about in _read_line(line, language, said, is_code=is_code):
+            words = {word.strip(_EDGES).casefold() for word in f"{section} {about}".split()}
+            said_of = {one for one in _SAID_OF if not words.isdisjoint(known_words(one))}
+            for claim in claims:
+                soft = claim.soft or not said_of.isdisjoint(_SOFTENED.get(claim.kind, _EXAMPLE))
+                gone = "gone" in said_of
+                yield replace(claim, line=at, section=section, soft=soft, gone=gone)
+        if not is_code and line.strip():
             said = line
+
+
+def _is_indented_call(line: str) -> bool:
+    """Return whether a line without marks is a block of code by its indent, and a call."""
+    text = line.strip()
+    return line.startswith(("    ", "\t")) and "`" not in text and _begins_call(text)
+
+
+def _begins_call(text: str) -> bool:
+    first = text.removeprefix("$ ").split(" ", 1)[0]
+    known = first in known_words("programs", "lines")
+    return known or text.startswith("$ ") or (first.startswith("./") and _is_path(first))
+
+
+def _read_line(
+    line: str, language: str, said: str, *, is_code: bool
+) -> Iterator[tuple[Iterator[Claim], str]]:
+    """Yield the claims of a line by its clauses, each with the words that stand around it."""
+    if is_code:
+        yield _read_code(line, language), said
+        return
+    files = [span for span in _SPAN.findall(line) if _is_path(span.strip())]
+    for clause in _CLAUSE.split(line):
+        yield _read_prose(clause, files), clause
 
 
 def _read_code(line: str, language: str) -> Iterator[Claim]:
     """Yield what a line of a code block claims; only commands say what has to be there."""
     text = line.strip()
-    prompted = text.startswith("$ ")
+    is_call = language in _SHELLS or (not language and _begins_call(text))
     text = text.removeprefix("$ ")
-    begins = text.split(" ", 1)[0] in known_words("programs", "lines")
-    if language in _SHELLS or ((prompted or begins) and not language):
+    if is_call:
         yield from _read_command(text)
+    elif not language:
+        # It may be a call, or what one prints: only what is called is taken from it.
+        yield from (one for one in _read_command(text) if one.kind in _CALLED)
     elif _IMPORTS.match(text):
         yield from _mention(text)
     yield from _read_urls(text)
 
 
-def _read_prose(line: str) -> Iterator[Claim]:
+def _read_prose(line: str, files: Sequence[str]) -> Iterator[Claim]:
     for target in _LINK.findall(line):
-        if "://" not in target and not target.startswith(("#", "mailto:", "/")):
-            path = target.split("#")[0].split("?")[0]
+        if "://" not in target and not target.startswith(("#", "mailto:", "//")):
+            path = target.split("#")[0].split("?")[0].removeprefix("/")
             if path and _is_path(path):
-                yield _claim(ClaimKind.PATH, path, linked=True)
-    files = [span for span in _SPAN.findall(line) if _is_path(span.strip())]
+                yield _claim(ClaimKind.PATH, path, linked=path == target)
     for span in _SPAN.findall(line):
         yield from _read_span(span.strip(), files)
     yield from _read_urls(line)
-    bare = _SPAN.sub("`", line)
-    for name, version in _SAID_VERSION.findall(bare):
-        yield _claim(ClaimKind.PACKAGE, name, version=version, owner=("~",))
+    for name, version, least in _SAID_VERSION.findall(line):
+        owner = (">=",) if least else ("~",)
+        yield _claim(ClaimKind.PACKAGE, name.rstrip("."), version=version, owner=owner)
     for found in _SIBLING.findall(line):
         yield _claim(ClaimKind.SKILL, next(filter(None, found)))
 
 
-def _mention(text: str) -> Iterator[Claim]:
+def _mention(text: str, files: Sequence[str] = ()) -> Iterator[Claim]:
     """Yield the names of several words in a text of which no more is known."""
     for name in _OWN_NAME.findall(text):
         if not _is_placeholder(name):
-            yield _claim(ClaimKind.SYMBOL, name, owner=MENTIONED)
+            yield _claim(ClaimKind.SYMBOL, name, owner=(*MENTIONED, *files))
 
 
 def _read_urls(text: str) -> Iterator[Claim]:
@@ -205,19 +266,22 @@ def _read_span(span: str, files: Sequence[str]) -> Iterator[Claim]:
         name = next(filter(None, symbol.groups())) if symbol else span
         yield from _read_symbol(name, files, called=symbol is not None)
     else:
-        yield from _read_words(span)
+        yield from _read_words(span, files)
 
 
-def _read_words(span: str) -> Iterator[Claim]:
+def _read_words(span: str, files: Sequence[str]) -> Iterator[Claim]:
     """Yield what a piece of code claims that is neither a package, a variable nor a symbol."""
     if " " in span and _is_command_like(span):
         yield from _read_command(span.removeprefix("$ "))
-    elif _is_path(span):
+    elif _is_path(span) or _is_folder(span):
         yield _claim(ClaimKind.PATH, span)
     elif _TAGGED.fullmatch(span):
+        name, _, version = span.rpartition("/")[2].partition(":v" if ":v" in span else ":")
+        if version:
+            yield _claim(ClaimKind.PACKAGE, name, version=version, owner=("~",))
         yield _claim(ClaimKind.SYMBOL, span, owner=MENTIONED)
     else:
-        yield from _mention(span)
+        yield from _mention(span, files)
 
 
 def _read_symbol(name: str, files: Sequence[str], *, called: bool) -> Iterator[Claim]:
@@ -260,44 +324,100 @@ def _read_install(words: Sequence[str]) -> Iterator[Claim]:
 
 
 def _read_call(words: Sequence[str]) -> Iterator[Claim]:
+    inner = _find_inner(words)
+    if inner:
+        yield from _read_call(words[inner:])
+        words = words[:inner]
     program, rest = words[0], list(words[1:])
     if program in known_words("programs", "shell"):
-        yield from _read_arguments(
-            rest, soft=program in {"mkdir", "touch", "cp", "mv", "rm", "tee"}
-        )
+        made = program in {"mkdir", "touch", "cp", "mv", "rm", "tee"}
+        yield from _read_arguments(rest, soft=made)
         return
+    yield from _read_module(program, rest)
     yield from _read_named(program, rest)
-    if (
-        program in known_words("programs", "interpreters")
-        and rest
-        and _is_path(rest[0])
-        and "/" not in program
-    ):
-        program, rest = rest[0], rest[1:]
+    script, rest = _find_script(program, rest)
+    if script != program:
+        yield from _read_named(script, rest)
+        program = script
     owner: tuple[str, ...] = (program,)
     if _is_path(program) and ("/" in program or "." in program):
         yield _claim(ClaimKind.PATH, program)
     elif _NAME.fullmatch(program) and not _is_placeholder(program):
-        yield _claim(ClaimKind.COMMAND, program)
-        called = _find_mode(program, rest)
-        if called:
-            owner = (program, called)
-            yield _claim(ClaimKind.SUBCOMMAND, called, owner=(program,))
+        # A module that an interpreter is told to run has been named as such.
+        yield from () if "." in program else (_claim(ClaimKind.COMMAND, program),)
     else:
         return
+    for claim in () if inner else _find_modes(program, rest):
+        yield claim
+        owner = owner if claim.soft else (program, claim.text)
+    yield from _read_options(owner, rest)
+
+
+def _read_options(owner: tuple[str, ...], rest: Sequence[str]) -> Iterator[Claim]:
+    """Yield the flags of a call, and what its other words claim."""
     for word in rest:
         flag = _FLAG.fullmatch(word)
+        if word == "--":
+            break
         if flag and not _is_placeholder(flag[1]):
             yield _claim(ClaimKind.FLAG, flag[1], owner=owner)
     yield from _read_arguments(rest, soft=False)
 
 
-def _read_named(program: str, rest: Sequence[str]) -> Iterator[Claim]:
-    """Yield what a call names of a list that the project keeps, or of its modules."""
+def _find_inner(words: Sequence[str]) -> int:
+    """Return where the call begins that a call only passes on; 0 where it passes on none."""
+    for wrapper in _wrappers().get(words[0], ()):
+        at = 1
+        for part in wrapper[1:]:
+            # Options of the wrapper may stand between its words, each with a value.
+            while at < len(words) and words[at].startswith("-") and words[at] != part:
+                at += 1 if "=" in words[at] or words[at] in _ALONE else 2
+            if at >= len(words) or part not in {words[at], "*"}:
+                break
+            at += 1
+        else:
+            while at < len(words) and words[at].startswith("-"):
+                at += 1
+            return at if at < len(words) else 0
+    return 0
+
+
+@cache
+def _wrappers() -> dict[str, list[tuple[str, ...]]]:
+    """Return by first word the calls that pass another one on; `*` is any word."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for one in read_table("proof/claims.toml")["programs"]["wrappers"]:
+        words = tuple(one.split())
+        found.setdefault(words[0], []).append(words)
+    return found
+
+
+def _find_script(program: str, rest: list[str]) -> tuple[str, list[str]]:
+    """Return what is really run, where a program only interprets or builds it, and its words."""
+    runs = program in known_words("programs", "interpreters") and "/" not in program
+    plain = [word for word in rest if not word.startswith("-")]
+    if runs and rest and _is_path(rest[0]):
+        return rest[0], rest[1:]
+    if program.startswith("python") and rest[:1] == ["-m"] and rest[1:]:
+        return (rest[1], rest[2:]) if _DOTTED.fullmatch(rest[1]) else (program, rest)
+    if program == "go" and plain[:1] == ["run"] and plain[1:]:
+        at = rest.index(plain[1])
+        return plain[1].rstrip("/").rpartition("/")[2], rest[at + 1 :]
+    if program == "cargo" and plain[:1] == ["run"] and "--" in rest:
+        named = [new for old, new in pairwise(rest) if old == "--bin"]
+        return (*named, CARGO_RUN)[0], rest[rest.index("--") + 1 :]
+    return program, rest
+
+
+def _read_module(program: str, rest: Sequence[str]) -> Iterator[Claim]:
     if program.startswith("python"):
         for option, named in pairwise(rest):
             if option == "-m" and _DOTTED.fullmatch(named):
                 yield _claim(ClaimKind.SYMBOL, named, owner=("-m",))
+
+
+def _read_named(program: str, rest: Sequence[str]) -> Iterator[Claim]:
+    """Yield what a call names of a list that the project keeps."""
     for call, own in _list_calls().get(program.rpartition("/")[2], ()):
         for named in _find_named(call[1:], rest):
             if _LISTED.fullmatch(named) and named not in own and not _is_placeholder(named):
@@ -317,13 +437,14 @@ def _list_calls() -> dict[str, list[tuple[tuple[str, ...], frozenset[str]]]]:
 
 def _find_named(call: Sequence[str], rest: Sequence[str]) -> Iterator[str]:
     """Yield the names behind a call: what an option is given, or the word after a subcommand."""
-    plain = [word for word in rest if not word.startswith("-")]
     option = call[-1] if call and call[-1].startswith("-") else ""
-    before = list(call[:-1] if option else call)
-    if plain[: len(before)] != before:
+    every = call[-1:] == ("*",)
+    start = _find_end(call[:-1] if option or every else call, rest)
+    if start < 0:
         return
     if not option:
-        yield from plain[len(before) : len(before) + 1]
+        plain = [word for word in rest[start:] if not word.startswith("-")]
+        yield from plain if every else plain[:1]
         return
     for one, named in pairwise((*rest, "")):
         if one == option or one.startswith(f"{option}="):
@@ -331,38 +452,67 @@ def _find_named(call: Sequence[str], rest: Sequence[str]) -> Iterator[str]:
             yield from (word.removeprefix("not ") for word in given.split(","))
 
 
-def _find_mode(program: str, rest: Sequence[str]) -> str:
-    """Return the part of a program that is called: a script, a target or a subcommand."""
-    words = [word for word in rest if not word.startswith("-")]
-    if (
-        program in known_words("programs", "package_runners")
-        and rest
-        and rest[0] in {"run", "run-script"}
-    ):
+def _find_end(before: Sequence[str], rest: Sequence[str]) -> int:
+    """Return where the words of a call end; options may stand between them. Negative: nowhere."""
+    at = 0
+    for start, (one, word) in enumerate(pairwise(("", *rest, ""))):
+        if at == len(before):
+            return start
+        if word == before[at]:
+            at += 1
+        elif not word.startswith("-") and not one.startswith("-"):
+            return -1
+    return -1
+
+
+def _find_modes(program: str, rest: Sequence[str]) -> Iterator[Claim]:
+    """Yield the part of a program that is called: a script, a target or a subcommand."""
+    words, moved = _drop_places(rest)
+    runner = program in known_words("programs", "package_runners")
+    if runner and words and words[0] in {"run", "run-script"}:
         words = words[1:]
-    elif program in known_words("programs", "package_runners"):
+    elif runner:
         words = words if words and words[0] not in known_words("programs", "package_words") else []
     elif program in known_words("programs", "pythonic"):
         words = words[1:] if rest and rest[0] == "run" else []
-    # A folder, a filter or another file may stand before what is meant.
-    moved = any(
-        word.startswith(("-C", "-f", "--prefix", "--filter", "-w", "--cwd")) for word in rest
-    )
-    found = words[0] if words and not moved else ""
-    return found if _SUBCOMMAND.fullmatch(found) and not _is_placeholder(found) else ""
+    # In another folder there may be another list; scripts of packages are known by all of them.
+    if not words or (moved and not runner):
+        return
+    owner: tuple[str, ...] = (program,)
+    for at, found in enumerate(words[:2]):
+        if not _SUBCOMMAND.fullmatch(found) or _is_placeholder(found):
+            return
+        # The second may be an argument as well.
+        yield _claim(ClaimKind.SUBCOMMAND, found, owner=owner, soft=at > 0)
+        if runner or program in _LISTED_RUNNERS:
+            return
+
+
+def _drop_places(rest: Sequence[str]) -> tuple[list[str], bool]:
+    """Return the plain words of a call, without folders, filters and files that options name."""
+    words, moved, skip = [], False, False
+    for word in rest:
+        place = word.startswith(("-C", "-f", "-F", "-w", "--prefix", "--filter", "--cwd", "--dir"))
+        place = place or word.startswith("--workspace")
+        if not word.startswith("-") and not skip:
+            words.append(word)
+        skip = place and "=" not in word and word in _PLACES
+        moved = moved or place
+    return words, moved
 
 
 def _read_arguments(words: Sequence[str], *, soft: bool) -> Iterator[Claim]:
     before = ""
-    for word in words:
+    for whole in words:
+        word = whole.partition("=")[2] if _FLAG.fullmatch(whole) or whole[:1] == "-" else whole
         variable = re.fullmatch(r"\$\{?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?", word)
         if variable and variable[1] not in known_words("environment", "general"):
             yield _claim(ClaimKind.ENVIRONMENT, variable[1])
-        elif "/" in word.strip("/") and _is_path(word):
+        elif "/" in word.strip("/") and (_is_path(word) or _is_folder(word)):
             yield _claim(ClaimKind.PATH, word, soft=soft or before in _WRITES_TO)
-        elif not word.startswith("--") or "=" in word:
-            yield from _mention(word.removeprefix("-D"))
-        before = word
+        elif not whole.startswith("--") or word:
+            yield from _mention(word or whole.removeprefix("-D"))
+        before = whole
 
 
 def _is_path(word: str) -> bool:
@@ -371,13 +521,25 @@ def _is_path(word: str) -> bool:
         return False
     if word.startswith(("/", "~", "@")) or word.count("/") == len(word):
         return False
-    stem, dot, ending = word.rpartition("/")[2].rpartition(".")
-    is_file = bool(dot and stem) and ending.lower() in known_words("files", "endings")
-    parts = word.strip("/").split("/")
-    if is_file:
+    head, _, name = word.rpartition("/")
+    stem, dot, ending = name.rpartition(".")
+    known = ending.lower() in known_words("files", "endings")
+    # In a folder any ending will do, but `example.org/some.thing` is an address.
+    if dot and stem and (known or (head and _ENDING.fullmatch(ending) and not _is_host(head))):
         return True
+    parts = word.strip("/").split("/")
     # `and/or` and `owner/repository` are no paths: a folder says so with its last character.
     return len(parts) > 1 and (word.endswith("/") or word.startswith("./"))
+
+
+def _is_host(head: str) -> bool:
+    first = head.partition("/")[0]
+    return "." in first.lstrip(".") and not first.startswith(".")
+
+
+def _is_folder(word: str) -> bool:
+    """Return whether a word may be a folder, or a file without an ending, of some project."""
+    return bool(_FOLDER.fullmatch(word)) and not _is_placeholder(word)
 
 
 def _is_placeholder(word: str) -> bool:

@@ -12,13 +12,13 @@ import posixpath
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from typing import NamedTuple, Protocol
 
 from prowess.data import read_table
-from prowess.proof.claims import MENTIONED, Claim, ClaimKind, known_words, read_claims
+from prowess.proof.claims import CARGO_RUN, Claim, ClaimKind, known_words, read_claims
 from prowess.skills.model import Skill
 
 _NEAR, _NEAR_NAME, _NEAR_SKILL, _NEAR_SYMBOL = 0.8, 0.75, 0.9, 0.85
@@ -35,6 +35,8 @@ _ANYBODYS = frozenset((ClaimKind.SYMBOL, ClaimKind.PACKAGE, ClaimKind.ENVIRONMEN
 # So many claims of a project's own kinds that hold make a skill one about the project.
 _ANCHORS = 2
 _LEAST_DISTINCT = 5
+# So many names that a project has make up for one that it has not.
+_NAMES_TO_ONE = 8
 _MANY, _LONG_NAME, _SHORT_NAME, _QUALIFIED = 500, 10, 7, 2
 
 
@@ -55,6 +57,8 @@ class CheckedClaim:
     why: str = ""
     # What it seems to have become; empty where nothing is known.
     instead: str = ""
+    # Only that all else of the skill is of this project speaks for it.
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +110,8 @@ class ProjectFacts(Protocol):
         """By program (npm, make, just, python) what the project's own list lets it run."""
 
     @property
-    def packages(self) -> Mapping[str, str]:
-        """What the project depends on, by name, with the version that it asks for."""
+    def packages(self) -> Mapping[str, Collection[str]]:
+        """What the project depends on, by name, with the versions that it asks for."""
 
     @property
     def names(self) -> Collection[str]:
@@ -131,11 +135,17 @@ class ProjectFacts(Protocol):
     def was_there(self, word: str, *, is_path: bool) -> bool:
         """Return whether the project's history has a file or a listed name that is gone."""
 
+    def is_nowhere(self, word: str) -> bool:
+        """Return whether no file of the project holds a word, and none is named by it."""
+
     def has_program(self, name: str) -> bool:
         """Return whether a program can be run here."""
 
     def has_variable(self, name: str) -> bool:
         """Return whether an environment variable is set, or named anywhere in the project."""
+
+    def is_ignored(self, path: str) -> bool:
+        """Return whether the project lets git ignore a path: everybody has it for himself."""
 
     def exists(self, path: str) -> bool:
         """Return whether a path below the project is there, listed or not."""
@@ -155,10 +165,8 @@ class _Verdict(NamedTuple):
     ties: bool = False
     # Nothing more is needed to call it stale: the project keeps a list, and it is not on it.
     closed: bool = False
-
-    def without_likeness(self) -> "_Verdict":
-        """Return it as of a skill that nothing ties to the project."""
-        return self._replace(instead="", closed=False)
+    # Only a skill that is plainly one of the project can mean what it is said to have become.
+    weak: bool = False
 
 
 _UNKNOWN = _Verdict(FreshState.UNKNOWN)
@@ -193,19 +201,38 @@ def check_skill(
         for claim, verdict in found
         if verdict.why not in {"", _ELSEWHERE, _NOT_INSTALLED}
         and verdict.state is FreshState.UNKNOWN
-        and not claim.soft
+        and not (claim.soft or verdict.weak)
     }
-    anchored = len(ties) >= _ANCHORS and len(ties) >= len(missing)
-    checked = [
-        looker.decide(
-            claim,
-            verdict if ties or claim.kind not in _ANYBODYS else verdict.without_likeness(),
-            held=key_of(claim) in held,
-            anchored=anchored,
-        )
-        for claim, verdict in found
+    solid = any(kind not in _ANYBODYS for kind, _ in ties)
+    anchored = solid and len(ties) >= max(_ANCHORS, len(missing))
+    checked = []
+    for claim, verdict in found:
+        ours = verdict
+        if not ties and claim.kind in _ANYBODYS:
+            ours = verdict._replace(instead="", closed=False)
+        elif not solid and claim.owner and claim.owner[0] in {*_LISTS, *_find_lists()}:
+            # Lists of a project say nothing of what a skill of another one names.
+            ours = verdict._replace(closed=False)
+        checked.append(looker.decide(claim, ours, held=key_of(claim) in held, anchored=anchored))
+    return SkillFreshness(skill=skill, claims=_without_echoes(_without_strangers(checked)))
+
+
+def _without_strangers(checked: Sequence[CheckedClaim]) -> Sequence[CheckedClaim]:
+    """Take back what was guessed of names, where a skill has many that the project has not.
+
+    Such a skill speaks of something else in these names: of a library, or of another program.
+    """
+    names = [one for one in checked if one.claim.kind is ClaimKind.SYMBOL]
+    known = {one.claim.text for one in names if one.state is FreshState.FRESH}
+    guessed = {one.claim.text for one in names if one.guessed}
+    if len(guessed) <= 1 + len(known) // _NAMES_TO_ONE:
+        return checked
+    return [
+        replace(one, state=FreshState.UNKNOWN, instead="", guessed=False)
+        if one.guessed and one.claim.text in guessed
+        else one
+        for one in checked
     ]
-    return SkillFreshness(skill=skill, claims=_without_echoes(checked))
 
 
 def _without_echoes(checked: Sequence[CheckedClaim]) -> tuple[CheckedClaim, ...]:
@@ -213,12 +240,12 @@ def _without_echoes(checked: Sequence[CheckedClaim]) -> tuple[CheckedClaim, ...]
     said = {
         (one.claim.text, one.claim.section)
         for one in checked
-        if one.claim.owner != MENTIONED and one.state is FreshState.STALE
+        if not one.claim.mentioned and one.state is FreshState.STALE
     }
     return tuple(
         one
         for one in checked
-        if one.claim.owner != MENTIONED or (one.claim.text, one.claim.section) not in said
+        if not one.claim.mentioned or (one.claim.text, one.claim.section) not in said
     )
 
 
@@ -246,20 +273,41 @@ class _Looker:
         self, claim: Claim, verdict: _Verdict, *, held: bool, anchored: bool
     ) -> CheckedClaim:
         """Call a claim stale where more speaks for that than its absence."""
-        state, why = verdict.state, verdict.why
+        if claim.mentioned and anchored and verdict.state is FreshState.UNKNOWN:
+            verdict = self._missing_mention(claim)
+        state, why, guessed = verdict.state, verdict.why, False
         inner = why == _NOT_INNER
         if state is FreshState.UNKNOWN and why and not claim.gone:
             # A skill of the project itself is whole: what it links to has to be there.
-            linked = inner and claim.linked
-            likely = bool(verdict.instead) or (anchored and (linked or why not in _NO_FAULT))
+            meant = (inner and claim.linked) or why not in _NO_FAULT
+            meant = meant or (why == _NOT_FOUND and verdict.weak)
+            likely = bool(verdict.instead and not verdict.weak)
             if held:
                 state, why = FreshState.STALE, f"{why}, and was at an earlier check"
             elif self._had(claim, inner=inner):
                 state, why = FreshState.STALE, f"{why} any more: the project once had it"
             elif verdict.closed or (likely and not claim.soft):
                 state = FreshState.STALE
+            elif anchored and meant and not claim.soft and self._is_gone(claim):
+                state, guessed = FreshState.STALE, True
         instead = verdict.instead if state is FreshState.STALE else ""
-        return CheckedClaim(claim=claim, state=state, why=why, instead=instead)
+        return CheckedClaim(claim=claim, state=state, why=why, instead=instead, guessed=guessed)
+
+    def _is_gone(self, claim: Claim) -> bool:
+        """Return whether a name stands nowhere in the project, be it in a page or a setting."""
+        if claim.kind not in {ClaimKind.SYMBOL, ClaimKind.ENVIRONMENT} or claim.owner == ("-m",):
+            return True
+        return self._facts.is_nowhere(re.split(r"\.|::|#", claim.text)[-1])
+
+    def _missing_mention(self, claim: Claim) -> _Verdict:
+        """Judge a name that a skill of the project mentions, and its sources do not have."""
+        near = _near_name(claim.text, self._facts.names, self._said)
+        if near and _words_of(near) == _words_of(claim.text):
+            # The same name in another way of writing: `load-rows` for `LoadRows`.
+            return _Verdict(FreshState.UNKNOWN, _ELSEWHERE)
+        if near or any(self._facts.exists(_plain(path)) for path in claim.owner[1:]):
+            return _Verdict(FreshState.UNKNOWN, "is nowhere in the project", near, weak=True)
+        return _Verdict(FreshState.UNKNOWN, _ELSEWHERE)
 
     def _had(self, claim: Claim, *, inner: bool) -> bool:
         """Return whether the project's history had what a claim is about."""
@@ -267,7 +315,7 @@ class _Looker:
             # A short word in a list of the project need not be what the skill means by it.
             short = claim.kind is ClaimKind.COMMAND and len(claim.text) <= _SHORT_NAME
             name = claim.text
-            if claim.kind is ClaimKind.SYMBOL and claim.owner != MENTIONED:
+            if claim.kind is ClaimKind.SYMBOL and not claim.mentioned:
                 name = re.split(r"\.|::|#", name)[-1]
             return not short and self._facts.was_there(name, is_path=False)
         path = _plain(claim.text)
@@ -288,8 +336,9 @@ class _Looker:
             ClaimKind.URL: self._url,
             ClaimKind.SKILL: self._sibling,
         }
-        if claim.owner == MENTIONED:
-            return _Verdict(FreshState.UNKNOWN, _ELSEWHERE)
+        if claim.mentioned:
+            known = claim.text in self._facts.names
+            return _Verdict(*((FreshState.FRESH,) if known else (FreshState.UNKNOWN, _ELSEWHERE)))
         return looks[claim.kind](claim)
 
     def _command(self, claim: Claim) -> _Verdict:
@@ -330,18 +379,21 @@ class _Looker:
             return _Verdict(FreshState.FRESH, ties=_SEVERAL_WORDS.search(claim.text) is not None)
         why = f"is nothing that {claim.owner[0]} finds in the project's lists"
         near = _near(claim.text, listed, _NEAR_NAME) if len(claim.text) > _SHORT_NAME else ""
-        if "*" in listed:
-            return _Verdict(FreshState.UNKNOWN, why, near)
+        if "*" in listed and not (len(parts) > 1 and parts[0] in listed):
+            # More may be added from elsewhere, but hardly below a name of the project.
+            return _Verdict(FreshState.UNKNOWN, why if near else _NOT_INSTALLED, near)
         # A plain word may be meant for any project: a name of several is somebody's own.
         closed = _SEVERAL_WORDS.search(claim.text) is not None and not claim.soft
         return _Verdict(FreshState.UNKNOWN, why, near, closed=closed)
 
     def _own_subcommand(self, claim: Claim) -> _Verdict:
         """Judge a word behind a command of the project, which its sources have to spell."""
-        spelled = self._facts.tasks.get("spelled", ())
-        if claim.text in spelled or claim.text.replace("-", "_") in self._facts.names:
+        spelled, names = self._facts.tasks.get("spelled", ()), self._facts.names
+        parts = re.split(r"[-_:]", claim.text)
+        forms = ("_".join(parts), "".join(map(str.capitalize, parts)))
+        if claim.text in spelled or any(one in names for one in forms):
             return _Verdict(FreshState.FRESH, ties="-" in claim.text)
-        if _MAKE_SUBCOMMANDS.isdisjoint(self._facts.names):
+        if not any(one in names for one in _MAKE_SUBCOMMANDS):
             return _UNKNOWN
         why = f"is no subcommand that the sources of {claim.owner[0]} spell"
         return _Verdict(FreshState.UNKNOWN, why, _near(claim.text, spelled, _NEAR))
@@ -359,27 +411,46 @@ class _Looker:
     def _flag(self, claim: Claim) -> _Verdict:
         owner = claim.owner[0]
         if "/" in owner or "." in owner:
-            return self._script_flag(claim, self._find_file(owner))
-        if owner in self._facts.tasks.get("commands", ()):
-            found = self._by_text(claim, "\n".join(self._facts.flags), f"no option of {owner}")
-            # A command may be built of more than the project's own sources.
-            return found._replace(closed=False)
+            return self._script_flag(claim, owner)
+        if owner == CARGO_RUN or owner in self._facts.tasks.get("commands", ()):
+            return self._own_flag(claim)
         return self._by_help(claim.owner, claim)
 
-    def _script_flag(self, claim: Claim, text: str) -> _Verdict:
-        if not _PARSES_FLAGS.search(text):
+    def _own_flag(self, claim: Claim) -> _Verdict:
+        """Judge a flag of a command that the project builds, of whatever sources it does."""
+        flags, names = self._facts.flags, self._facts.names
+        parts = claim.text[2:].removeprefix("no-").split("-")
+        forms = ("_".join(parts), parts[0] + "".join(map(str.capitalize, parts[1:])))
+        if claim.text in flags:
+            return _Verdict(FreshState.FRESH)
+        made = any(one in names for one in _NAME_FLAGS) and (
+            "-".join(parts) in self._facts.tasks.get("spelled", ())
+            or any(one in names for one in forms)
+        )
+        if made or claim.text in _ANYWHERE or not any(one in names for one in _MAKE_FLAGS):
             return _UNKNOWN
-        return self._by_text(claim, text, f"no option of {claim.owner[0]}")
-
-    def _by_text(self, claim: Claim, text: str, why: str) -> _Verdict:
-        flags = set(_FLAGS.findall(text))
-        word = claim.text.removeprefix("--").removeprefix("no-").replace("-", "_")
-        named = re.search(rf"\b{re.escape(word)}\b", text) is not None
-        dashed = re.search(rf"(?<![\w-]){re.escape(claim.text[2:])}(?![\w-])", text) is not None
-        if claim.text in flags or named or dashed or not flags or claim.text in _ANYWHERE:
-            return _Verdict(FreshState.FRESH if claim.text in flags else FreshState.UNKNOWN)
         near = _near(claim.text, flags, _NEAR_NAME)
-        return _Verdict(FreshState.UNKNOWN, f"is {why}", near, closed=not claim.soft)
+        return _Verdict(FreshState.UNKNOWN, f"is no option of {claim.owner[0]}", near)
+
+    def _script_flag(self, claim: Claim, script: str) -> _Verdict:
+        ends = tuple(f"/commands/{word}.py" for word in claim.owner[1:])
+        parts = [path for path in self._facts.files if ends and path.endswith(ends)]
+        text = "\n".join((self._find_file(script), *map(self._facts.text, parts)))
+        if not _PARSES_FLAGS.search(text) or claim.text in _ANYWHERE:
+            return _UNKNOWN
+        flags = set(_FLAGS.findall(text))
+        word = claim.text.removeprefix("--").removeprefix("no-")
+        if not {claim.text, f"--{word}"}.isdisjoint(flags):
+            return _Verdict(FreshState.FRESH)
+        # Some parsers make options of names, and options may come from a file that it imports.
+        made = _NAMES_FLAGS.search(text) or not flags
+        forms = (re.escape(word), re.escape(word.replace("-", "_")))
+        named = made and re.search(rf"(?<![\w-])(?:{'|'.join(forms)})(?![\w-])", text)
+        if named or claim.text in self._facts.flags:
+            return _UNKNOWN
+        near = _near(claim.text, flags, _NEAR_NAME)
+        why = f"is no option of {script}"
+        return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
 
     def _by_help(self, words: Sequence[str], claim: Claim) -> _Verdict:
         said = [text for at in range(len(words)) if (text := self._facts.help(words[: at + 1]))]
@@ -400,6 +471,8 @@ class _Looker:
 
     def _find_file(self, path: str) -> str:
         plain = _plain(path)
+        if _MODULE.fullmatch(plain) and not _CODE_FILE.search(plain):
+            return self._facts.text(self._module_file(plain))
         for found in (plain, *(f"{one}/{plain}" for one in sorted(self._inner))):
             if found in self._files.paths:
                 return self._files.read(found)
@@ -418,9 +491,12 @@ class _Looker:
             return _Verdict(FreshState.FRESH)
         if self._facts.exists(path) or _ends_like(path, self._facts.files, self._facts.folders):
             whole = "/" in path and self._facts.exists(path) and bool(self._facts.files)
-            distinct = path.rpartition("/")[2].lower() not in known_words("files", "general")
+            name = path.rpartition("/")[2]
+            # Folders are alike in many projects, and a word with a slash need not be one.
+            distinct = "." in name[1:] or _SEVERAL_WORDS.search(name) is not None
+            distinct = distinct and name.lower() not in known_words("files", "general")
             return _Verdict(FreshState.FRESH, ties=whole and distinct)
-        if known_words("files", "made") & set(path.split("/")):
+        if known_words("files", "made") & set(path.split("/")) or self._facts.is_ignored(path):
             return _UNKNOWN
         return self._missing_path(path, rooted=claim.text.startswith(("./", "../")))
 
@@ -443,7 +519,8 @@ class _Looker:
         if not self._facts.files:
             return _UNKNOWN
         why = "is no file of the project"
-        if not head or not (rooted or path.partition("/")[0] in self._facts.folders):
+        loose = not rooted and "." not in name and head not in self._facts.folders
+        if loose or not head or not (rooted or path.partition("/")[0] in self._facts.folders):
             # A name alone, or a folder that the project has not, may be anybody's: only an earlier
             # check or the history can say that it was meant.
             return _Verdict(FreshState.UNKNOWN, _ELSEWHERE)
@@ -474,15 +551,19 @@ class _Looker:
 
     def _module(self, claim: Claim) -> _Verdict:
         """Judge a module that Python runs: of a package of the project, or anybody's."""
-        parts = claim.text.split(".")
-        bases = [base for base in ("", "src/") if f"{base}{parts[0]}" in self._facts.folders]
-        ends = ("/".join(parts) + end for end in (".py", "/__main__.py", "/__init__.py"))
-        if any(f"{base}{end}" in self._facts.files for end in ends for base in ("", "src/")):
+        if self._module_file(claim.text):
             return _Verdict(FreshState.FRESH, ties=True)
-        if not any(f"{base}{parts[0]}/__init__.py" in self._facts.files for base in bases):
+        package = f"/{claim.text.partition('.')[0]}/__init__.py"
+        if not any(f"/{path}".endswith(package) for path in self._facts.files):
             return _UNKNOWN
         why = "is no module of the project"
         return _Verdict(FreshState.UNKNOWN, why, closed=not claim.soft)
+
+    def _module_file(self, name: str) -> str:
+        """Return the file of a module, in whatever folder of the project its package lies."""
+        place = f"/{name.replace('.', '/')}"
+        ends = (f"{place}.py", f"{place}/__main__.py", f"{place}/__init__.py")
+        return next((path for path in self._facts.files if f"/{path}".endswith(ends)), "")
 
     def _missing_symbol(self, claim: Claim, last: str) -> _Verdict:
         """Judge a name that no source has: what stands before its dot may be another library."""
@@ -498,8 +579,9 @@ class _Looker:
         ends = tuple(f"{place}{end}" for end in (".py", ".ts", ".js", ".go", ".rs"))
         if len(parts) > _QUALIFIED and any(one.endswith(ends) for one in self._facts.files):
             return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
-        owned = parts[-2] in self._facts.names and _DISTINCT.search(parts[-2])
-        return _Verdict(FreshState.UNKNOWN, *((why, near) if owned else (_ELSEWHERE,)))
+        if parts[-2] in self._facts.names and _DISTINCT.search(parts[-2]):
+            return _Verdict(FreshState.UNKNOWN, why, near)
+        return _Verdict(FreshState.UNKNOWN, why if near else _ELSEWHERE, near, weak=True)
 
     def _package(self, claim: Claim) -> _Verdict:
         packages = self._facts.packages
@@ -508,13 +590,17 @@ class _Looker:
             # A version that is only told of may be that of anything.
             is_pinned = bool(packages) and claim.owner != ("~",)
             return _Verdict(FreshState.UNKNOWN, _NOT_ASKED_FOR) if is_pinned else _UNKNOWN
-        asked = packages[name]
-        if not asked or not claim.version:
-            return _Verdict(FreshState.FRESH, ties=True)
-        if _agrees(claim.owner[0] if claim.owner else "~", claim.version, asked):
-            return _Verdict(FreshState.FRESH, ties=True)
-        why = f"is {claim.version} here and {asked} in the project"
-        return _Verdict(FreshState.UNKNOWN, why, asked, closed=True)
+        asked = sorted(packages[name])
+        operator = claim.owner[0] if claim.owner else "~"
+        agreed = [one for one in asked if _agrees(operator, claim.version, one)]
+        pinned = any(one[:1].isdigit() or one.startswith("==") for one in agreed)
+        # A bound still allows what was asked for once, and is asked for nowhere now.
+        past = agreed and not pinned and self._facts.was_there(claim.version, is_path=False)
+        if not claim.version or (agreed and not past):
+            # A version that is only told of may be that of any project.
+            return _Verdict(FreshState.FRESH, ties=operator not in {"~", ">="})
+        why = f"is {claim.version} here and {' or '.join(asked)} in the project"
+        return _Verdict(FreshState.UNKNOWN, why, asked[-1], closed=True)
 
     def _variable(self, claim: Claim) -> _Verdict:
         skill = self._skill
@@ -526,7 +612,8 @@ class _Looker:
         if any(claim.text in self._files.read(path) for path in code):
             return _Verdict(FreshState.FRESH)
         known = self._facts.tasks.get("variables")
-        if not known:
+        # What a script of the skill works out for itself is its own.
+        if not known or re.search(rf"\b{claim.text}=[\"']?[$(]", skill.body):
             return _UNKNOWN
         return _Verdict(
             FreshState.UNKNOWN,
@@ -553,8 +640,13 @@ class _Looker:
             # Sets of skills travel together: that a sibling is there says nothing of the project.
             return _Verdict(FreshState.FRESH)
         # Families of skills have names that are alike, so that only a slip or a suffix is near.
-        near = _near(claim.text, set(self._facts.skills) - set(self._said), _NEAR_SKILL)
-        return _Verdict(FreshState.UNKNOWN, _NOT_FOUND, near)
+        others = set(self._facts.skills) - set(self._said)
+        near = _near(claim.text, others, _NEAR_SKILL)
+        # One of the project's own family is meant to be beside it.
+        mine = _words_of(claim.text)
+        family = any(not mine.isdisjoint(_words_of(one)) for one in (*others, self._skill.name))
+        weak = not near and family and bool(self._files.place)
+        return _Verdict(FreshState.UNKNOWN, _NOT_FOUND, near, weak=weak)
 
 
 # The list that says what a program can run, and what that list is called.
@@ -576,18 +668,27 @@ _LENIENT = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "yarn", "bun", "pnp
 _FLAGS = re.compile(r"(?<![\w-])--[A-Za-z][\w-]+")
 _PARSES_FLAGS = re.compile(
     r"add_argument|click\.option|typer|getopt|OptionParser|parseArgs|yargs|commander|case \"?\$"
-    r"|\bflag\."
+    r"|\bflag\.|opts?\.on\(|case \"?\$|for arg in|argv"
 )
+# Parsers that make options of the names of variables, fields and keys.
+_NAMES_FLAGS = re.compile(
+    r"typer|yargs|parseArgs|commander|\bflag\.|Flags\(\)|getopt|\*\*kwargs|fire\."
+)
+_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+# Names by which a program makes its options; of these some make them of other names.
+_NAME_FLAGS = frozenset(("typer", "yargs", "parseArgs", "Flags", "Parser", "Args", "flag", "fire"))
+_MAKE_FLAGS = _NAME_FLAGS | {"add_argument", "option", "Option", "addOption"}
 # Names by which a program makes its subcommands.
 _MAKE_SUBCOMMANDS = frozenset(
     ("add_parser", "add_subparsers", "command", "Command", "Subcommand", "AddCommand")
 )
-_ANYWHERE = frozenset(("--help", "--version", "help", "version"))
+_ANYWHERE = frozenset(["--help", "--version", "help", "version", "--settings", "--verbosity"])
 _COMMANDS_HEAD = re.compile(r"(?im)^\s*[\w ]*(?:sub)?commands\b")
 _LISTED_COMMAND = re.compile(r"(?m)^ {2,8}([a-z][\w:-]+)(?:,| {2,}|\t|$)")
 _DISTINCT_FILE = re.compile(r"\w[-_]\w|[a-z][A-Z]|^\w{9,}\.")
 # A name that two projects hardly share by chance: it has several words.
 _DISTINCT = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z][A-Z]")
+_LITTLE = frozenset(("use", "get", "set", "is", "has", "to", "on", "of", "by", "from", "with"))
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")
 _CODE_FILE = re.compile(r"\.(?:py|ts|tsx|js|jsx|mjs|go|rs|rb|java|kt|swift|c|h|cpp|cs|php|sh)$")
 _NUMBER = re.compile(r"\d+")
@@ -641,6 +742,28 @@ def _near(word: str, known: Iterable[str], cutoff: float) -> str:
         alike = [one for one in alike if one[:3] == word[:3] or one[-4:] == word[-4:]]
     found = difflib.get_close_matches(word, alike, n=1, cutoff=cutoff)
     return found[0] if found else ""
+
+
+def _near_name(word: str, known: Iterable[str], said: AbstractSet[str]) -> str:
+    """Return the name that shares most of the words of another one, and is not said beside it."""
+    words, found = _words_of(word), ""
+    for one in known:
+        theirs = _words_of(one)
+        if theirs == words and one not in said:
+            return one
+        if one in said or words.isdisjoint(theirs) or not _DISTINCT.search(one):
+            continue
+        alike = len(words & theirs) * 2 > max(len(words), len(theirs))
+        alike = alike or difflib.SequenceMatcher(None, word, one).ratio() >= _NEAR_SYMBOL
+        found = one if alike else found
+    return found
+
+
+@cache
+def _words_of(name: str) -> frozenset[str]:
+    """Return the words that a name is made of, without those that say little."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
+    return frozenset(word.casefold() for word in words) - _LITTLE
 
 
 def _agrees(operator: str, claimed: str, asked: str) -> bool:

@@ -44,6 +44,7 @@ _ALIAS = re.compile(r"^alias\s+([\w-]+)\s*:=", re.MULTILINE)
 _TASKS = re.compile(r"^tasks:[^\n]*\n((?:[ \t#][^\n]*\n?|\n)*)", re.MULTILINE)
 _TASK = re.compile(r"^ {2,4}['\"]?([A-Za-z][\w:-]*)['\"]?:", re.MULTILINE)
 _BIN = re.compile(r"(?m)(?:^|/)src/bin/([\w-]+)(?:\.rs|/main\.rs)$")
+_GO_COMMAND = re.compile(r"(?:^|/)cmd/([\w-]+)/main\.go$")
 # What sources may call a subcommand by.
 _SPELLED = re.compile(r"[\"'`]([a-z][a-z0-9]*(?:[:_-][a-z0-9]+)*)[\"'` ]")
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*([^;#\s]*)")
@@ -120,10 +121,22 @@ class ProjectFolder:
         commands = _console_scripts(python)
         if python:
             found["python"] = frozenset(commands)
-        found["commands"] = frozenset({*commands, *_bins(package)})
+        found["commands"] = frozenset({*commands, *_bins(package), *self._built(found)})
         found["variables"] = self._words[1]
         found["spelled"] = self._words[3]
         return found
+
+    def _built(self, known: Mapping[str, frozenset[str]]) -> Iterator[str]:
+        """Yield the commands that parts of the project and other languages make."""
+        yield from known.get("cargo", ())
+        for path in self.files:
+            name = path.rpartition("/")[2]
+            if name == "pyproject.toml":
+                yield from _console_scripts(self._toml(path))
+            elif name == "package.json":
+                yield from _bins(self._json(path))
+            elif found := _GO_COMMAND.search(path):
+                yield found[1]
 
     def _recipes(self) -> dict[str, frozenset[str]]:
         """Return what the lists of smaller runners name."""
@@ -149,6 +162,8 @@ class ProjectFolder:
         for name, row in read_table("proof/lists.toml").items():
             paths = [path for path in self._manifests if _holds(row, path)]
             names = {one for path in paths for one in self._find_names(row, path)}
+            if paths and "stems" in row:
+                names |= {one for path in self.files for one in _find_stem(row["stems"], path)}
             if names or (paths and not row.get("keys")):
                 # What the program itself has can be run as well as what is declared.
                 names |= read_words(row.get("own", "")) | ({"*"} if row.get("open") else set())
@@ -189,8 +204,8 @@ class ProjectFolder:
         yield from _BIN.findall("\n".join(self.files))
 
     @cached_property
-    def packages(self) -> dict[str, str]:
-        """What the project's lists ask for, by name; a lock of npm says it more exactly."""
+    def packages(self) -> dict[str, frozenset[str]]:
+        """The versions that the project's lists ask for, by name; what is installed says more."""
         found: dict[str, str] = {}
         # The root's list comes last, so that it has the say.
         nested = [self._json(path) for path in sorted(self.files) if path.endswith("/package.json")]
@@ -206,10 +221,21 @@ class ProjectFolder:
                 found[match[1].lower().replace("_", "-")] = match[2]
         # Where a list leaves the version open, what is installed says it.
         is_open = re.compile(r"[*>]?[^\d]*|>.*")
-        return {
-            name: self._installed(name) or asked if is_open.fullmatch(asked) else asked
+        versions = {
+            name: {self._installed(name) or asked if is_open.fullmatch(asked) else asked}
             for name, asked in found.items()
         }
+        for name, version in self._asked_elsewhere():
+            versions.setdefault(name.lower(), set()).add(version)
+        return {name: frozenset(several) for name, several in versions.items()}
+
+    def _asked_elsewhere(self) -> Iterator[tuple[str, str]]:
+        """Yield names and versions that other files of the project ask for."""
+        rows = read_table("proof/versions.toml").values()
+        for path, row in product(sorted(self.files), rows):
+            if _holds(row, path):
+                for found in re.findall(row["pattern"], self.text(path), re.MULTILINE):
+                    yield (row["name"], found) if "name" in row else found
 
     def _installed(self, name: str) -> str:
         """Return the version of a package in the project's own folders of such; mostly nothing."""
@@ -309,8 +335,22 @@ class ProjectFolder:
             return False
         paths, words = self._history
         if is_path:
-            return word.removeprefix("./").rstrip("/") in paths
-        return word in words or (word in self._lost and self._is_nowhere(word))
+            plain = word.removeprefix("./").rstrip("/")
+            return plain in paths or plain in self._lost_folders
+        lost = word in self._lost or word in self._lost_stems
+        return word in words or (lost and self.is_nowhere(word))
+
+    @cached_property
+    def _lost_stems(self) -> frozenset[str]:
+        """What removed files were called by, where that is a name of several words."""
+        names = (path.rpartition("/")[2].partition(".")[0] for path in self._history[0])
+        return frozenset(name for name in names if re.search(r"\w[-_]\w|[a-z][A-Z]", name))
+
+    @cached_property
+    def _lost_folders(self) -> frozenset[str]:
+        """The folders of removed files that hold none any more."""
+        above = {"/".join(path.split("/")[:at]) for path in self._history[0] for at in (1, 2, 3, 4)}
+        return frozenset(one for one in above - self.folders if "/" in one)
 
     @cached_property
     def _lost(self) -> frozenset[str]:
@@ -321,9 +361,11 @@ class ProjectFolder:
         lines = "\n".join(_LOST_LINE.findall(changed))
         return frozenset(word for one in _LOST_NAMES for word in one.findall(lines))
 
-    def _is_nowhere(self, word: str) -> bool:
+    def is_nowhere(self, word: str) -> bool:
         """Return whether no file of the project holds a word, and none is named by it."""
-        return not any(word in path or word in self._read(path) for path in self.files)
+        whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+        texts = (text for path in self.files for text in (path, self._read(path)) if word in text)
+        return not any(map(whole.search, texts))
 
     def has_program(self, name: str) -> bool:
         """Return whether a program is found on the PATH or among the project's own."""
@@ -338,6 +380,20 @@ class ProjectFolder:
     def has_variable(self, name: str) -> bool:
         """Return whether a variable is set, or the project names it."""
         return name in self._environ or name in self._words[1]
+
+    def is_ignored(self, path: str) -> bool:
+        """Return whether `.gitignore` names a path, or a folder above it."""
+        heads = path.split("/")
+        above = ["/".join(heads[: at + 1]) for at in range(len(heads))]
+        return any(fnmatchcase(f"/{one}", rule) for one, rule in product(above, self._ignored))
+
+    @cached_property
+    def _ignored(self) -> tuple[str, ...]:
+        lines = (line.strip().rstrip("/") for line in self.text(".gitignore").splitlines())
+        rules = [
+            line.removeprefix("**/") for line in lines if line and not line.startswith(("#", "!"))
+        ]
+        return tuple(rule if rule.startswith("/") else f"*/{rule}" for rule in rules)
 
     def exists(self, path: str) -> bool:
         """Return whether a path below the project is there; nothing outside is looked at."""
@@ -433,6 +489,16 @@ def _holds(row: Mapping[str, Any], path: str) -> bool:
     if "folder" in row and folder != row["folder"]:
         return False
     return any(fnmatchcase(name, one) for one in row["files"].split())
+
+
+def _find_stem(patterns: str, path: str) -> Iterator[str]:
+    """Yield what a file is called by, where it is one of a list: `main` by its folder."""
+    for pattern in patterns.split():
+        wanted = pattern.split("/")
+        parts = path.split("/")[-len(wanted) :]
+        if len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted)):
+            stem = parts[-1].rpartition(".")[0]
+            yield parts[-2] if stem == "main" else stem
 
 
 def _pick(value: object, keys: Sequence[str]) -> Iterator[str]:
