@@ -69,6 +69,7 @@ _INSTALLS = re.compile(
     r"(?:pip3?|pipx|uv|poetry|pdm|npm|pnpm|yarn|bun)(?: pip)? (?:install|add|i)\b"
 )
 _ODD = re.compile(r"[<>{}$*\[\]()|\\…]|\.\.\.")
+_KNOWN_FILE = re.compile(r"[A-Z][a-z]+file\.[\w-]+")
 _ENDING = re.compile(r"[a-z][a-z0-9]{0,9}")
 _FOLDER = re.compile(r"\.?[A-Za-z][\w.-]*(?:/[\w-][\w.-]*)+")
 _EDGES = ".,:;()*_`\"'?!"
@@ -136,11 +137,12 @@ _CALLED = frozenset((ClaimKind.COMMAND, ClaimKind.SUBCOMMAND, ClaimKind.FLAG))
 # command stays one that is given where something shall be made.
 _EXAMPLE = frozenset(("example",))
 _SOFTENED = {
-    ClaimKind.PATH: _EXAMPLE | {"made", "written"},
-    ClaimKind.SYMBOL: _EXAMPLE | {"made"},
-    ClaimKind.ENVIRONMENT: _EXAMPLE | {"made"},
+    ClaimKind.PATH: _EXAMPLE | {"maybe", "made", "written"},
+    ClaimKind.SYMBOL: _EXAMPLE | {"maybe", "made"},
+    ClaimKind.ENVIRONMENT: _EXAMPLE | {"maybe", "made"},
+    ClaimKind.SKILL: _EXAMPLE | {"maybe", "made"},
 }
-_SAID_OF = ("example", "made", "written", "gone")
+_SAID_OF = ("example", "maybe", "made", "written", "gone")
 
 
 def read_claims(skill: Skill) -> tuple[Claim, ...]:
@@ -202,9 +204,13 @@ def _read_line(
     if is_code:
         yield _read_code(line, language), said
         return
-    files = [span for span in _SPAN.findall(line) if _is_path(span.strip())]
+    files = _find_files(line)
     for clause in _CLAUSE.split(line):
         yield _read_prose(clause, files), clause
+
+
+def _find_files(text: str) -> list[str]:
+    return [span for span in _SPAN.findall(text) if _is_path(span.strip())]
 
 
 def _read_code(line: str, language: str) -> Iterator[Claim]:
@@ -228,8 +234,9 @@ def _read_prose(line: str, files: Sequence[str]) -> Iterator[Claim]:
             path = target.split("#")[0].split("?")[0].removeprefix("/")
             if path and _is_path(path):
                 yield _claim(ClaimKind.PATH, path, linked=path == target)
+    beside = _find_files(line)
     for span in _SPAN.findall(line):
-        yield from _read_span(span.strip(), files)
+        yield from _read_span(span.strip(), files, beside)
     yield from _read_urls(line)
     for name, version, least in _SAID_VERSION.findall(line):
         owner = (">=",) if least else ("~",)
@@ -252,8 +259,14 @@ def _read_urls(text: str) -> Iterator[Claim]:
         yield _claim(ClaimKind.URL, url.rstrip(".,;:!?*"), soft=bool(_ODD.search(url)))
 
 
-def _read_span(span: str, files: Sequence[str]) -> Iterator[Claim]:
-    """Yield what a piece of code within a sentence claims."""
+def _read_span(span: str, files: Sequence[str], beside: Sequence[str]) -> Iterator[Claim]:
+    """Yield what a piece of code within a sentence claims.
+
+    Args:
+        span: the piece.
+        files: the files that its line names.
+        beside: those of its own clause.
+    """
     pinned = _PINNED.fullmatch(span)
     symbol = _SYMBOL.fullmatch(span)
     variable = _ENVIRONMENT.fullmatch(span)
@@ -264,14 +277,18 @@ def _read_span(span: str, files: Sequence[str]) -> Iterator[Claim]:
             yield _claim(ClaimKind.ENVIRONMENT, variable[1])
     elif symbol or _DOTTED.fullmatch(span) or _TYPE.fullmatch(span):
         name = next(filter(None, symbol.groups())) if symbol else span
-        yield from _read_symbol(name, files, called=symbol is not None)
+        yield from _read_symbol(name, beside, called=symbol is not None)
+        yield from _mention(name[: -len(re.split(r"\.|::|#", name)[-1])], files)
     else:
         yield from _read_words(span, files)
 
 
 def _read_words(span: str, files: Sequence[str]) -> Iterator[Claim]:
     """Yield what a piece of code claims that is neither a package, a variable nor a symbol."""
-    if " " in span and _is_command_like(span):
+    flag = _FLAG.fullmatch(span.partition(" ")[0])
+    if flag and not _is_placeholder(span):
+        yield _claim(ClaimKind.FLAG, flag[1], owner=(*MENTIONED, *files))
+    elif " " in span and _is_command_like(span):
         yield from _read_command(span.removeprefix("$ "))
     elif _is_path(span) or _is_folder(span):
         yield _claim(ClaimKind.PATH, span)
@@ -340,7 +357,7 @@ def _read_call(words: Sequence[str]) -> Iterator[Claim]:
         yield from _read_named(script, rest)
         program = script
     owner: tuple[str, ...] = (program,)
-    if _is_path(program) and ("/" in program or "." in program):
+    if _is_path(program) or _is_folder(program):
         yield _claim(ClaimKind.PATH, program)
     elif _NAME.fullmatch(program) and not _is_placeholder(program):
         # A module that an interpreter is told to run has been named as such.
@@ -420,8 +437,10 @@ def _read_named(program: str, rest: Sequence[str]) -> Iterator[Claim]:
     """Yield what a call names of a list that the project keeps."""
     for call, own in _list_calls().get(program.rpartition("/")[2], ()):
         for named in _find_named(call[1:], rest):
-            if _LISTED.fullmatch(named) and named not in own and not _is_placeholder(named):
-                yield _claim(ClaimKind.SUBCOMMAND, named, owner=(" ".join(call),))
+            # Rake takes arguments in brackets.
+            name = named.partition("[")[0]
+            if _LISTED.fullmatch(name) and name not in own and not _is_placeholder(name):
+                yield _claim(ClaimKind.SUBCOMMAND, name, owner=(" ".join(call),))
 
 
 @cache
@@ -484,7 +503,7 @@ def _find_modes(program: str, rest: Sequence[str]) -> Iterator[Claim]:
             return
         # The second may be an argument as well.
         yield _claim(ClaimKind.SUBCOMMAND, found, owner=owner, soft=at > 0)
-        if runner or program in _LISTED_RUNNERS:
+        if runner or program in _LISTED_RUNNERS or program in _list_calls():
             return
 
 
@@ -510,6 +529,9 @@ def _read_arguments(words: Sequence[str], *, soft: bool) -> Iterator[Claim]:
             yield _claim(ClaimKind.ENVIRONMENT, variable[1])
         elif "/" in word.strip("/") and (_is_path(word) or _is_folder(word)):
             yield _claim(ClaimKind.PATH, word, soft=soft or before in _WRITES_TO)
+            yield from () if _is_path(word) else _mention(word)
+        elif _KNOWN_FILE.fullmatch(word):
+            yield _claim(ClaimKind.PATH, word)
         elif not whole.startswith("--") or word:
             yield from _mention(word or whole.removeprefix("-D"))
         before = whole
@@ -523,7 +545,7 @@ def _is_path(word: str) -> bool:
         return False
     head, _, name = word.rpartition("/")
     stem, dot, ending = name.rpartition(".")
-    known = ending.lower() in known_words("files", "endings")
+    known = ending.lower() in known_words("files", "endings") or _KNOWN_FILE.fullmatch(name)
     # In a folder any ending will do, but `example.org/some.thing` is an address.
     if dot and stem and (known or (head and _ENDING.fullmatch(ending) and not _is_host(head))):
         return True

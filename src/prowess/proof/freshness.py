@@ -7,21 +7,31 @@ found (moved, renamed), the project's own list of such things lacks it, or most 
 claims besides does hold here.
 """
 
-import difflib
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from prowess.data import read_table
 from prowess.proof.claims import CARGO_RUN, Claim, ClaimKind, known_words, read_claims
+from prowess.proof.facts import (
+    DISTINCT,
+    NEAR_SYMBOL,
+    FolderTexts,
+    ProjectFacts,
+    find_near,
+    find_near_file,
+    find_near_name,
+    may_be_asked,
+    split_name,
+)
 from prowess.skills.model import Skill
 
-_NEAR, _NEAR_NAME, _NEAR_SKILL, _NEAR_SYMBOL = 0.8, 0.75, 0.9, 0.85
+_NEAR, _NEAR_NAME, _NEAR_SKILL = 0.8, 0.75, 0.9
 # Absent, and nothing says that it should be here: only what was once there counts against it.
 _ELSEWHERE, _NOT_INSTALLED = "is not in this project", "is not installed here"
 _NOT_INNER = "is no file of the skill"
@@ -34,10 +44,9 @@ _NO_FAULT = frozenset((_ELSEWHERE, _NOT_INSTALLED, _NOT_INNER, _NOT_FOUND))
 _ANYBODYS = frozenset((ClaimKind.SYMBOL, ClaimKind.PACKAGE, ClaimKind.ENVIRONMENT))
 # So many claims of a project's own kinds that hold make a skill one about the project.
 _ANCHORS = 2
-_LEAST_DISTINCT = 5
 # So many names that a project has make up for one that it has not.
 _NAMES_TO_ONE = 8
-_MANY, _LONG_NAME, _SHORT_NAME, _QUALIFIED = 500, 10, 7, 2
+_LONG_NAME, _SHORT_NAME, _QUALIFIED = 10, 7, 2
 
 
 class FreshState(Enum):
@@ -94,69 +103,6 @@ def _worst(claims: Collection[CheckedClaim]) -> FreshState:
     return FreshState.UNKNOWN
 
 
-class ProjectFacts(Protocol):
-    """What is known of a project and its machine; whatever takes long is found out when asked."""
-
-    @property
-    def files(self) -> Collection[str]:
-        """The project's files, relative to its root; none where there is no project."""
-
-    @property
-    def folders(self) -> Collection[str]:
-        """The folders of those files."""
-
-    @property
-    def tasks(self) -> Mapping[str, AbstractSet[str]]:
-        """By program (npm, make, just, python) what the project's own list lets it run."""
-
-    @property
-    def packages(self) -> Mapping[str, Collection[str]]:
-        """What the project depends on, by name, with the versions that it asks for."""
-
-    @property
-    def names(self) -> Collection[str]:
-        """The identifiers that the project's sources hold."""
-
-    def names_like(self, word: str) -> Collection[str]:
-        """Return the identifiers that begin like `word`."""
-
-    @property
-    def flags(self) -> Collection[str]:
-        """The long options that the project's sources spell out."""
-
-    @property
-    def skills(self) -> Collection[str]:
-        """The names of all skills that are found."""
-
-    @property
-    def address(self) -> str:
-        """Where the project is published, such as `github.com/owner/name`; may be empty."""
-
-    def was_there(self, word: str, *, is_path: bool) -> bool:
-        """Return whether the project's history has a file or a listed name that is gone."""
-
-    def is_nowhere(self, word: str) -> bool:
-        """Return whether no file of the project holds a word, and none is named by it."""
-
-    def has_program(self, name: str) -> bool:
-        """Return whether a program can be run here."""
-
-    def has_variable(self, name: str) -> bool:
-        """Return whether an environment variable is set, or named anywhere in the project."""
-
-    def is_ignored(self, path: str) -> bool:
-        """Return whether the project lets git ignore a path: everybody has it for himself."""
-
-    def exists(self, path: str) -> bool:
-        """Return whether a path below the project is there, listed or not."""
-
-    def text(self, path: str) -> str:
-        """Return a file of the project, or nothing."""
-
-    def help(self, words: Sequence[str]) -> str:
-        """Return what a program said about itself when it was last asked; mostly nothing."""
-
-
 class _Verdict(NamedTuple):
     state: FreshState
     why: str = ""
@@ -170,15 +116,6 @@ class _Verdict(NamedTuple):
 
 
 _UNKNOWN = _Verdict(FreshState.UNKNOWN)
-
-
-class FolderTexts(NamedTuple):
-    """The files of one skill, by their paths in its folder, and how one is read."""
-
-    paths: frozenset[str]
-    read: Callable[[str], str]
-    # Where the folder lies in the project; empty where it lies elsewhere.
-    place: str = ""
 
 
 def check_skill(
@@ -295,14 +232,21 @@ class _Looker:
 
     def _is_gone(self, claim: Claim) -> bool:
         """Return whether a name stands nowhere in the project, be it in a page or a setting."""
-        if claim.kind not in {ClaimKind.SYMBOL, ClaimKind.ENVIRONMENT} or claim.owner == ("-m",):
+        named = claim.mentioned or claim.kind in {ClaimKind.SYMBOL, ClaimKind.ENVIRONMENT}
+        if not named or claim.owner == ("-m",):
             return True
         return self._facts.is_nowhere(re.split(r"\.|::|#", claim.text)[-1])
 
     def _missing_mention(self, claim: Claim) -> _Verdict:
         """Judge a name that a skill of the project mentions, and its sources do not have."""
-        near = _near_name(claim.text, self._facts.names, self._said)
-        if near and _words_of(near) == _words_of(claim.text):
+        if claim.kind is ClaimKind.FLAG:
+            scripts = [path for path in claim.owner[1:] if self._find_file(path)]
+            if len(scripts) == 1:
+                return self._script_flag(claim, scripts[0])
+            return _Verdict(FreshState.UNKNOWN, _ELSEWHERE)
+        listed = (one for names in self._facts.tasks.values() for one in names)
+        near = find_near_name(claim.text, (*self._facts.names, *listed), self._said)
+        if near and split_name(near) == split_name(claim.text):
             # The same name in another way of writing: `load-rows` for `LoadRows`.
             return _Verdict(FreshState.UNKNOWN, _ELSEWHERE)
         if near or any(self._facts.exists(_plain(path)) for path in claim.owner[1:]):
@@ -337,7 +281,7 @@ class _Looker:
             ClaimKind.SKILL: self._sibling,
         }
         if claim.mentioned:
-            known = claim.text in self._facts.names
+            known = claim.text in self._facts.names or claim.text in self._facts.flags
             return _Verdict(*((FreshState.FRESH,) if known else (FreshState.UNKNOWN, _ELSEWHERE)))
         return looks[claim.kind](claim)
 
@@ -347,7 +291,7 @@ class _Looker:
             return _Verdict(FreshState.FRESH, ties=True)
         if self._facts.has_program(claim.text):
             return _Verdict(FreshState.FRESH)
-        near = _near(claim.text, own, _NEAR_NAME) if len(claim.text) > _SHORT_NAME else ""
+        near = find_near(claim.text, own, _NEAR_NAME) if len(claim.text) > _SHORT_NAME else ""
         # Not installed is no drift: only a command of the project itself can have been renamed.
         return _Verdict(FreshState.UNKNOWN, "is no command here" if near else _NOT_INSTALLED, near)
 
@@ -359,11 +303,11 @@ class _Looker:
         if listed is not None:
             if claim.text in listed:
                 return _Verdict(FreshState.FRESH, ties=claim.text not in _USUAL_TASKS)
-            lenient = program in _LENIENT and not _near(claim.text, listed, _NEAR)
+            lenient = program in _LENIENT and not find_near(claim.text, listed, _NEAR)
             if "*" in listed or lenient:
                 return self._loose_task(claim)
             why = f"is not among what {_LISTED[_LISTS[program]]} lets {program} run"
-            near = _near(claim.text, listed, _NEAR_NAME)
+            near = find_near(claim.text, listed, _NEAR_NAME)
             return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
         if program in self._facts.tasks.get("commands", ()):
             return self._own_subcommand(claim)
@@ -378,7 +322,7 @@ class _Looker:
         if claim.text in listed or (len(parts) > 1 and set(parts) <= listed):
             return _Verdict(FreshState.FRESH, ties=_SEVERAL_WORDS.search(claim.text) is not None)
         why = f"is nothing that {claim.owner[0]} finds in the project's lists"
-        near = _near(claim.text, listed, _NEAR_NAME) if len(claim.text) > _SHORT_NAME else ""
+        near = find_near(claim.text, listed, _NEAR_NAME) if len(claim.text) > _SHORT_NAME else ""
         if "*" in listed and not (len(parts) > 1 and parts[0] in listed):
             # More may be added from elsewhere, but hardly below a name of the project.
             return _Verdict(FreshState.UNKNOWN, why if near else _NOT_INSTALLED, near)
@@ -396,7 +340,7 @@ class _Looker:
         if not any(one in names for one in _MAKE_SUBCOMMANDS):
             return _UNKNOWN
         why = f"is no subcommand that the sources of {claim.owner[0]} spell"
-        return _Verdict(FreshState.UNKNOWN, why, _near(claim.text, spelled, _NEAR))
+        return _Verdict(FreshState.UNKNOWN, why, find_near(claim.text, spelled, _NEAR))
 
     def _loose_task(self, claim: Claim) -> _Verdict:
         """Judge a task that need not be listed: a program, or what a pattern makes."""
@@ -429,7 +373,7 @@ class _Looker:
         )
         if made or claim.text in _ANYWHERE or not any(one in names for one in _MAKE_FLAGS):
             return _UNKNOWN
-        near = _near(claim.text, flags, _NEAR_NAME)
+        near = find_near(claim.text, flags, _NEAR_NAME)
         return _Verdict(FreshState.UNKNOWN, f"is no option of {claim.owner[0]}", near)
 
     def _script_flag(self, claim: Claim, script: str) -> _Verdict:
@@ -448,7 +392,7 @@ class _Looker:
         named = made and re.search(rf"(?<![\w-])(?:{'|'.join(forms)})(?![\w-])", text)
         if named or claim.text in self._facts.flags:
             return _UNKNOWN
-        near = _near(claim.text, flags, _NEAR_NAME)
+        near = find_near(claim.text, flags, _NEAR_NAME)
         why = f"is no option of {script}"
         return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
 
@@ -465,7 +409,7 @@ class _Looker:
             asked = bool(_COMMANDS_HEAD.search(text))
         else:
             known = _FLAGS.findall(text)
-        near = _near(claim.text, list(known), _NEAR_NAME)
+        near = find_near(claim.text, list(known), _NEAR_NAME)
         why = f"is not in the help of {' '.join(words)}"
         return _Verdict(FreshState.UNKNOWN, why, near, closed=asked and not claim.soft)
 
@@ -515,7 +459,9 @@ class _Looker:
         head, _, name = path.rpartition("/")
         beside = {one for one in self._files.paths if one.rpartition("/")[0] == head}
         if beside and head:
-            return _Verdict(FreshState.UNKNOWN, _NOT_INNER, _near_file(path, beside - self._said))
+            return _Verdict(
+                FreshState.UNKNOWN, _NOT_INNER, find_near_file(path, beside - self._said)
+            )
         if not self._facts.files:
             return _UNKNOWN
         why = "is no file of the project"
@@ -528,7 +474,7 @@ class _Looker:
         if len(moved) == 1 and _DISTINCT_FILE.search(name):
             return _Verdict(FreshState.UNKNOWN, why, moved[0])
         siblings = {one for one in self._facts.files if one.rpartition("/")[0] == head}
-        return _Verdict(FreshState.UNKNOWN, why, _near_file(path, siblings - self._said))
+        return _Verdict(FreshState.UNKNOWN, why, find_near_file(path, siblings - self._said))
 
     def _symbol(self, claim: Claim) -> _Verdict:
         if claim.owner == ("-m",):
@@ -540,10 +486,10 @@ class _Looker:
                 return _Verdict(FreshState.FRESH, ties=not self._is_inner(_plain(path)))
         code = [path for path in texts if _CODE_FILE.search(path) and "." not in claim.text]
         if code:
-            near = _near(last, set(_IDENTIFIER.findall("\n".join(texts.values()))), _NEAR)
+            near = find_near(last, set(_IDENTIFIER.findall("\n".join(texts.values()))), _NEAR)
             why = f"is not in {' or '.join(code)}"
             return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
-        if not self._facts.names or not _DISTINCT.search(last):
+        if not self._facts.names or not DISTINCT.search(last):
             return _UNKNOWN
         if last in self._facts.names:
             return _Verdict(FreshState.FRESH)
@@ -570,7 +516,7 @@ class _Looker:
         why = "is not in the project's sources"
         near = ""
         if len(last) >= _LONG_NAME:
-            near = _near(last, self._facts.names_like(last), _NEAR_SYMBOL)
+            near = find_near(last, self._facts.names_like(last), NEAR_SYMBOL)
         near = "" if near.casefold() == last.casefold() else near
         parts = re.split(r"\.|::|#", claim.text)
         if len(parts) == 1:
@@ -579,7 +525,7 @@ class _Looker:
         ends = tuple(f"{place}{end}" for end in (".py", ".ts", ".js", ".go", ".rs"))
         if len(parts) > _QUALIFIED and any(one.endswith(ends) for one in self._facts.files):
             return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
-        if parts[-2] in self._facts.names and _DISTINCT.search(parts[-2]):
+        if parts[-2] in self._facts.names and DISTINCT.search(parts[-2]):
             return _Verdict(FreshState.UNKNOWN, why, near)
         return _Verdict(FreshState.UNKNOWN, why if near else _ELSEWHERE, near, weak=True)
 
@@ -592,7 +538,7 @@ class _Looker:
             return _Verdict(FreshState.UNKNOWN, _NOT_ASKED_FOR) if is_pinned else _UNKNOWN
         asked = sorted(packages[name])
         operator = claim.owner[0] if claim.owner else "~"
-        agreed = [one for one in asked if _agrees(operator, claim.version, one)]
+        agreed = [one for one in asked if may_be_asked(operator, claim.version, one)]
         pinned = any(one[:1].isdigit() or one.startswith("==") for one in agreed)
         # A bound still allows what was asked for once, and is asked for nowhere now.
         past = agreed and not pinned and self._facts.was_there(claim.version, is_path=False)
@@ -618,7 +564,7 @@ class _Looker:
         return _Verdict(
             FreshState.UNKNOWN,
             "is no variable that the project names",
-            _near(claim.text, [one for one in known if one[:4] == claim.text[:4]], _NEAR_SYMBOL),
+            find_near(claim.text, [one for one in known if one[:4] == claim.text[:4]], NEAR_SYMBOL),
         )
 
     def _url(self, claim: Claim) -> _Verdict:
@@ -641,10 +587,10 @@ class _Looker:
             return _Verdict(FreshState.FRESH)
         # Families of skills have names that are alike, so that only a slip or a suffix is near.
         others = set(self._facts.skills) - set(self._said)
-        near = _near(claim.text, others, _NEAR_SKILL)
+        near = find_near(claim.text, others, _NEAR_SKILL)
         # One of the project's own family is meant to be beside it.
-        mine = _words_of(claim.text)
-        family = any(not mine.isdisjoint(_words_of(one)) for one in (*others, self._skill.name))
+        mine = split_name(claim.text)
+        family = any(not mine.isdisjoint(split_name(one)) for one in (*others, self._skill.name))
         weak = not near and family and bool(self._files.place)
         return _Verdict(FreshState.UNKNOWN, _NOT_FOUND, near, weak=weak)
 
@@ -686,12 +632,8 @@ _ANYWHERE = frozenset(["--help", "--version", "help", "version", "--settings", "
 _COMMANDS_HEAD = re.compile(r"(?im)^\s*[\w ]*(?:sub)?commands\b")
 _LISTED_COMMAND = re.compile(r"(?m)^ {2,8}([a-z][\w:-]+)(?:,| {2,}|\t|$)")
 _DISTINCT_FILE = re.compile(r"\w[-_]\w|[a-z][A-Z]|^\w{9,}\.")
-# A name that two projects hardly share by chance: it has several words.
-_DISTINCT = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z][A-Z]")
-_LITTLE = frozenset(("use", "get", "set", "is", "has", "to", "on", "of", "by", "from", "with"))
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")
 _CODE_FILE = re.compile(r"\.(?:py|ts|tsx|js|jsx|mjs|go|rs|rb|java|kt|swift|c|h|cpp|cs|php|sh)$")
-_NUMBER = re.compile(r"\d+")
 _USUAL_TASKS = frozenset(
     ["build", "test", "lint", "dev", "start", "install", "all", "clean", "format"]
 )
@@ -714,72 +656,3 @@ def _ends_like(path: str, files: Collection[str], folders: Collection[str]) -> b
         return True
     end = f"/{path}"
     return any(one.endswith(end) for one in files) or any(one.endswith(end) for one in folders)
-
-
-def _near_file(path: str, known: Iterable[str]) -> str:
-    """Return the file of the same folder and kind that another one seems to have become."""
-    stem, _, ending = path.rpartition("/")[2].rpartition(".")
-    stems = {
-        one.rpartition("/")[2].rpartition(".")[0]: one
-        for one in known
-        if one.endswith(f".{ending}")
-    }
-    folded = {re.sub(r"[-_ ]", "", one).casefold(): one for one in stems}
-    same = folded.get(re.sub(r"[-_ ]", "", stem).casefold(), "")
-    if same.casefold() != same and stem.casefold() == stem:
-        return ""  # `UseIt` for `use-it` is how its author writes names.
-    found = same or (_near(stem, stems, _NEAR) if len(stem) > _LEAST_DISTINCT else "")
-    return stems.get(found, "")
-
-
-def _near(word: str, known: Iterable[str], cutoff: float) -> str:
-    """Return the one name that a word seems to have become; nothing where none is near."""
-    size = len(word)
-    # Names of quite another length are not near, and there may be very many of them.
-    alike = [one for one in known if abs(len(one) - size) <= max(size // 3, 2) and one != word]
-    if len(alike) > _MANY:
-        # What was renamed mostly keeps how it begins or ends.
-        alike = [one for one in alike if one[:3] == word[:3] or one[-4:] == word[-4:]]
-    found = difflib.get_close_matches(word, alike, n=1, cutoff=cutoff)
-    return found[0] if found else ""
-
-
-def _near_name(word: str, known: Iterable[str], said: AbstractSet[str]) -> str:
-    """Return the name that shares most of the words of another one, and is not said beside it."""
-    words, found = _words_of(word), ""
-    for one in known:
-        theirs = _words_of(one)
-        if theirs == words and one not in said:
-            return one
-        if one in said or words.isdisjoint(theirs) or not _DISTINCT.search(one):
-            continue
-        alike = len(words & theirs) * 2 > max(len(words), len(theirs))
-        alike = alike or difflib.SequenceMatcher(None, word, one).ratio() >= _NEAR_SYMBOL
-        found = one if alike else found
-    return found
-
-
-@cache
-def _words_of(name: str) -> frozenset[str]:
-    """Return the words that a name is made of, without those that say little."""
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
-    return frozenset(word.casefold() for word in words) - _LITTLE
-
-
-def _agrees(operator: str, claimed: str, asked: str) -> bool:
-    """Return whether a version that a skill names can be what the project asks for."""
-    mine, theirs = (list(map(int, _NUMBER.findall(one)[:3])) for one in (claimed, asked))
-    if not mine or not theirs:
-        return True
-    if operator == ">=":
-        return theirs >= mine[: len(theirs)]
-    if asked.startswith((">=", ">")):
-        return mine[: len(theirs)] >= theirs[: len(mine)]
-    if operator == "<=":
-        return theirs[: len(mine)] <= mine
-    if asked.startswith("^") or operator in {"^", "@^"}:
-        return mine[0] == theirs[0]
-    shared = min(len(mine), len(theirs))
-    if operator == "~" or asked.startswith("~"):
-        shared = min(shared, 2)
-    return mine[:shared] == theirs[:shared]

@@ -20,7 +20,7 @@ from prowess.host.proof.agents import (
 )
 from prowess.host.proof.project import ProjectFolder
 from prowess.host.store.routing import FreshnessFile
-from prowess.proof.freshness import FolderTexts, ProjectFacts
+from prowess.proof.facts import FolderTexts, ProjectFacts
 from prowess.proof.tasks import LeftBehind, ProofTask, is_test_file, read_tasks
 from prowess.runtime.ports import LanguageModel
 from prowess.runtime.proof.fresh import FreshnessPorts, FreshnessService

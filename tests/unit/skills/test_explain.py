@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.skills.agent_filter import AgentFilter
 from prowess.skills.catalog import Shadowed
 from prowess.skills.eligibility import READY, InstallOption, Verdict
 from prowess.skills.explanation import (
@@ -16,6 +15,7 @@ from prowess.skills.explanation import (
 )
 from prowess.skills.model import Invocation, Requirements, Source, Tier, diagnose
 from prowess.skills.prompt import PromptBlock
+from prowess.skills.snapshot import AgentFilter
 from prowess.testing import make_skill
 
 SKILL = make_skill("deploy", key="ship")

@@ -53,7 +53,9 @@ _LOST_NAME = re.compile(r"^-\s*\"?([A-Za-z][\w:-]*\w)\"?\s*[:=]", re.MULTILINE)
 _LOST_LINE = re.compile(r"^-(?!--)(.*)", re.MULTILINE)
 _LOST_WORD = re.compile(r"[A-Za-z@][\w@/:-]{3,}\w")
 # Words as sources and settings write them: whole, with their dashes, and bare.
-_LOST_NAMES = tuple(map(re.compile, (r"\w[\w.:@/-]*\w", r"\w[\w-]*\w", r"\w{4,}")))
+_LOST_NAMES = tuple(
+    map(re.compile, (r"\w[\w.:@/-]*\w", r"\w[\w-]*\w", r"\w{4,}", r"--[A-Za-z][\w-]+"))
+)
 # Pages and locks tell of other things than what the project has.
 _NO_SOURCE = (":!*.md", ":!*.lock", ":!*lock.*", ":!*skills/*")
 _PACKAGE_KEYS = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
@@ -206,28 +208,36 @@ class ProjectFolder:
     @cached_property
     def packages(self) -> dict[str, frozenset[str]]:
         """The versions that the project's lists ask for, by name; what is installed says more."""
+        # Where a list leaves the version open, what is installed says it.
+        is_open = re.compile(r"[*>]?[^\d]*|>.*")
+        versions = {
+            name: {self._installed(name) or asked if is_open.fullmatch(asked) else asked}
+            for name, asked in self._requirements().items()
+        }
+        for name, version in self._asked_elsewhere():
+            versions.setdefault(name.lower(), set()).add(version)
+        for name in [name for name in versions if name.startswith("@")]:
+            # People leave the owner out.
+            versions.setdefault(name.rpartition("/")[2], versions[name])
+        return {name: frozenset(several) for name, several in versions.items()}
+
+    def _requirements(self) -> dict[str, str]:
+        """Return what the lists of npm and Python ask for; the root's list has the say."""
         found: dict[str, str] = {}
-        # The root's list comes last, so that it has the say.
         nested = [self._json(path) for path in sorted(self.files) if path.endswith("/package.json")]
         for package, key in product((*nested, self._package_json), _PACKAGE_KEYS):
             found.update({name.lower(): str(v) for name, v in _mapping(package, key).items()})
-        asked = list(_python_requirements(self._pyproject))
-        for path in self.files:
-            if re.fullmatch(r"(?:.*/)?requirements[\w.-]*\.txt", path):
+        asked: list[str] = []
+        for path in sorted(self.files, reverse=True):
+            if path.endswith("pyproject.toml"):
+                asked += _python_requirements(self._toml(path))
+            elif re.fullmatch(r"(?:.*/)?requirements[\w.-]*\.txt", path):
                 asked += self.text(path).splitlines()
         for line in asked:
             match = _REQUIREMENT.match(line)
             if match and not line.lstrip().startswith(("-", "#")):
                 found[match[1].lower().replace("_", "-")] = match[2]
-        # Where a list leaves the version open, what is installed says it.
-        is_open = re.compile(r"[*>]?[^\d]*|>.*")
-        versions = {
-            name: {self._installed(name) or asked if is_open.fullmatch(asked) else asked}
-            for name, asked in found.items()
-        }
-        for name, version in self._asked_elsewhere():
-            versions.setdefault(name.lower(), set()).add(version)
-        return {name: frozenset(several) for name, several in versions.items()}
+        return found
 
     def _asked_elsewhere(self) -> Iterator[tuple[str, str]]:
         """Yield names and versions that other files of the project ask for."""
@@ -336,7 +346,7 @@ class ProjectFolder:
         paths, words = self._history
         if is_path:
             plain = word.removeprefix("./").rstrip("/")
-            return plain in paths or plain in self._lost_folders
+            return plain in paths or plain in self._lost_folders or plain in self._lost_names
         lost = word in self._lost or word in self._lost_stems
         return word in words or (lost and self.is_nowhere(word))
 
@@ -345,6 +355,13 @@ class ProjectFolder:
         """What removed files were called by, where that is a name of several words."""
         names = (path.rpartition("/")[2].partition(".")[0] for path in self._history[0])
         return frozenset(name for name in names if re.search(r"\w[-_]\w|[a-z][A-Z]", name))
+
+    @cached_property
+    def _lost_names(self) -> frozenset[str]:
+        """The names of removed files that say something; no other file has them now."""
+        names = {path.rpartition("/")[2] for path in self._history[0]}
+        names -= {path.rpartition("/")[2] for path in self.files}
+        return frozenset(name for name in names if re.search(r"\w[-_]\w|[a-z][A-Z]|file\.", name))
 
     @cached_property
     def _lost_folders(self) -> frozenset[str]:

@@ -11,11 +11,10 @@ from typing import NamedTuple, Protocol
 
 from prowess.errors import ProposalError
 from prowess.proof.claims import ClaimKind
+from prowess.proof.facts import FolderTexts, ProjectFacts
 from prowess.proof.freshness import (
     CheckedClaim,
-    FolderTexts,
     FreshState,
-    ProjectFacts,
     SkillFreshness,
     check_skill,
     key_of,
