@@ -418,3 +418,77 @@ def test_what_a_list_or_the_history_of_the_project_lost_is_stale(
 
     assert [one.claim.text for one in before.stale] == []
     assert [one.claim.text for one in found.stale] == [gone]
+
+
+_SHOP_PROJECT = {
+    "compose.yaml": "services:\n  web:\n    image: postgres:15.6\n",
+    "manage.py": "import django\n",
+    "shop/__init__.py": "",
+    "shop/models.py": "class StockItem:\n    def count_open_orders(self):\n        pass\n",
+    "shop/report.py": 'p.add_argument("--month")\nlook = 1\n',
+    "shop/management/commands/refill_stock.py": 'parser.add_argument("--rows")\n',
+    "tools/export.py": 'p.add_argument("--grace-hours")\n',
+    "Rakefile": "namespace :stock do\n  task recount: :env do\n  end\nend\n",
+    "go.mod": "module x\nrequire github.com/spf13/cobra v1.8.0\n",
+    ".gitignore": "settings.local.json\n",
+    "package.json": '{"scripts": {}}',
+    "web/package.json": '{"name": "@shop/web", "scripts": {"draw": "x"}}',
+    "skills/shop-prices/SKILL.md": "---\nname: shop-prices\ndescription: Prices.\n---\n\nGo.\n",
+}
+_SHOP_TEXT = """# Shop
+
+Rows are `StockItem` in `shop/models.py`; `StockItem.count_open_orders` adds them up. We are on cobra
+v1.8.0 and Postgres 15.6; do not use others. Prices: the `shop-prices` skill. Templates lie in
+`shop/management`. Keep your keys in `config/settings.local.json`; React has `useState` for this.
+
+    ./tools/export.py --grace-hours 3
+
+Give `tools/export.py` more time by `--grace-hours 9`.
+
+```bash
+docker compose exec web python manage.py refill_stock --rows 3
+python -m shop.report --month 3
+pnpm --filter @shop/web draw
+bundle exec rake "stock:recount[2024]"
+PLACE=$(pwd) sh -c true
+echo $PLACE_DIR
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        ("count_open_orders", "count_late_orders"),
+        ("cobra\nv1.8.0", "cobra v1.7.1"),
+        ("Postgres 15.6", "Postgres 14.2"),
+        ("shop-prices", "shop-costs"),
+        ("shop/management", "shop/managing"),
+        ("./tools/export.py --grace-hours", "./tools/export.py --grace-days"),
+        ("--grace-hours 9", "--grace-days 9"),
+        ("exec web", "exec web-page"),
+        ("--rows", "--lines"),
+        ("--month", "--look"),
+        ("web draw", "web draw-all"),
+        ("stock:recount", "stock:recall"),
+    ],
+)
+def test_a_wrong_word_in_a_text_about_the_project_is_found_whatever_wraps_it(
+    quick_folder: Path, tmp_path: Path, said: str, wrong: str
+) -> None:
+    for name, text in _SHOP_PROJECT.items():
+        (quick_folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (quick_folder / name).write_text(text, encoding="utf-8")
+    _write_skill(quick_folder, "shop", _SHOP_TEXT)
+    before = _check(quick_folder, tmp_path / "a", "shop")[0]
+    assert said in _SHOP_TEXT
+    _write_skill(quick_folder, "shop", _SHOP_TEXT.replace(said, wrong))
+
+    found = _check(quick_folder, tmp_path / "b", "shop")[0]
+
+    assert [one.claim.text for one in before.stale] == []
+    body = found.skill.body.split("
+")
+    lines = {body[one.claim.line - found.skill.body_line] for one in found.stale}
+    assert lines
+    assert all(wrong in line for line in lines)

@@ -359,8 +359,6 @@ def _options(runtime: ModuleType, *, is_fused: bool, is_brief: bool) -> object:
         options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     # A message is too short to share: two threads on one text took longer than one.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    # Texts that run side by side waited for each other at the shared arena: a third more CPU time.
-    options.enable_cpu_mem_arena = False
     # A pattern is kept for each shape, and every length of text is a shape.
     options.enable_mem_pattern = False
     options.log_severity_level = _ERRORS_ONLY
