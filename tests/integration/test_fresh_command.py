@@ -437,8 +437,8 @@ _SHOP_PROJECT = {
 }
 _SHOP_TEXT = """# Shop
 
-Rows are `StockItem` in `shop/models.py`; `StockItem.count_open_orders` adds them up. We are on cobra
-v1.8.0 and Postgres 15.6; do not use others. Prices: the `shop-prices` skill. Templates lie in
+Rows are `StockItem` in `shop/models.py`; `StockItem.count_open_orders` adds them up. We are on
+cobra v1.8.0 and Postgres 15.6; do not use others. Prices: the `shop-prices` skill. Templates lie in
 `shop/management`. Keep your keys in `config/settings.local.json`; React has `useState` for this.
 
     ./tools/export.py --grace-hours 3
@@ -460,7 +460,7 @@ echo $PLACE_DIR
     ("said", "wrong"),
     [
         ("count_open_orders", "count_late_orders"),
-        ("cobra\nv1.8.0", "cobra v1.7.1"),
+        ("cobra v1.8.0", "cobra v1.7.1"),
         ("Postgres 15.6", "Postgres 14.2"),
         ("shop-prices", "shop-costs"),
         ("shop/management", "shop/managing"),
@@ -487,8 +487,7 @@ def test_a_wrong_word_in_a_text_about_the_project_is_found_whatever_wraps_it(
     found = _check(quick_folder, tmp_path / "b", "shop")[0]
 
     assert [one.claim.text for one in before.stale] == []
-    body = found.skill.body.split("
-")
+    body = found.skill.body.split("\n")
     lines = {body[one.claim.line - found.skill.body_line] for one in found.stale}
     assert lines
     assert all(wrong in line for line in lines)

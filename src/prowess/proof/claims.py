@@ -25,6 +25,8 @@ _LINK = re.compile(r"\[[^\]\n]{0,200}\]\(([^()\s]{1,300})\)")
 _URL = re.compile(r"https?://[^\s<>()\[\]`\"'|]{3,300}")
 # Where one thing said ends and the next begins: what speaks against one says nothing of the other.
 _CLAUSE = re.compile(r"(?<=[\w`)*\]\"'][.!?;])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)\s+")
+# Most lines of prose hold none of what makes a claim: marks, links, numbers, another skill's name.
+_MAY_CLAIM = re.compile(r"[`\d]|\]\(|://|\bskill|SKILL")
 _WORD = re.compile(r"(?:[^\s'\"]|'[^']*'|\"[^\"]*\")+")
 _CUT = re.compile(r"&&|\|\||[;|]|(?<!\S)#.*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
@@ -174,7 +176,10 @@ def _walk(skill: Skill) -> Iterator[Claim]:
         if title:
             section, said = title["title"].strip("# "), title["title"]
         is_code = bool(fence) or _is_indented_call(line)
-        for claims, about in _read_line(line, language, said, is_code=is_code):
+        for found, about in _read_line(line, language, said, is_code=is_code):
+            claims = list(found)
+            if not claims:
+                continue
             words = {word.strip(_EDGES).casefold() for word in f"{section} {about}".split()}
             said_of = {one for one in _SAID_OF if not words.isdisjoint(known_words(one))}
             for claim in claims:
@@ -204,8 +209,8 @@ def _read_line(
     if is_code:
         yield _read_code(line, language), said
         return
-    files = _find_files(line)
-    for clause in _CLAUSE.split(line):
+    files = _find_files(line) if "`" in line else []
+    for clause in _CLAUSE.split(line) if _MAY_CLAIM.search(line) else ():
         yield _read_prose(clause, files), clause
 
 
@@ -229,13 +234,13 @@ def _read_code(line: str, language: str) -> Iterator[Claim]:
 
 
 def _read_prose(line: str, files: Sequence[str]) -> Iterator[Claim]:
-    for target in _LINK.findall(line):
+    for target in _LINK.findall(line) if "](" in line else ():
         if "://" not in target and not target.startswith(("#", "mailto:", "//")):
             path = target.split("#")[0].split("?")[0].removeprefix("/")
             if path and _is_path(path):
                 yield _claim(ClaimKind.PATH, path, linked=path == target)
-    beside = _find_files(line)
-    for span in _SPAN.findall(line):
+    beside = _find_files(line) if files else ()
+    for span in _SPAN.findall(line) if "`" in line else ():
         yield from _read_span(span.strip(), files, beside)
     yield from _read_urls(line)
     for name, version, least in _SAID_VERSION.findall(line):
