@@ -440,8 +440,12 @@ class _Looker:
             distinct = "." in name[1:] or _SEVERAL_WORDS.search(name) is not None
             distinct = distinct and name.lower() not in known_words("files", "general")
             return _Verdict(FreshState.FRESH, ties=whole and distinct)
-        if known_words("files", "made") & set(path.split("/")) or self._facts.is_ignored(path):
-            return _UNKNOWN
+        # What a run makes may be away, but for a folder that the project keeps files in.
+        made = not known_words("files", "made").isdisjoint(path.split("/"))
+        if self._facts.is_ignored(path) or (
+            made and path.rpartition("/")[0] not in self._facts.folders
+        ):
+            return _Verdict(FreshState.UNKNOWN, _ELSEWHERE)
         return self._missing_path(path, rooted=claim.text.startswith(("./", "../")))
 
     def _is_inner(self, path: str) -> bool:
