@@ -13,7 +13,7 @@ PAGE = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
 RULES = (
     ("which copy of a skill wins", "catalog", "shadow"),
     ("what is missing before a skill can run", "eligibility", "class Verdict"),
-    ("no list is all, an empty one is none", "snapshot", "an empty list none"),
+    ("no list is all, an empty one is none", "agent_filter", "an empty list none"),
     ("what is dropped when the block is full", "prompt", "never by the alphabet"),
     ("names of slash commands", "commands", "slash commands that skills give"),
     ("$name in a message", "invocation", "skills named by `$name`"),

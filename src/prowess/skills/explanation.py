@@ -7,11 +7,11 @@ says what to do.
 from collections.abc import Sequence
 
 from prowess.late import dataclass
+from prowess.skills.agent_filter import AgentFilter, MatchedBy
 from prowess.skills.catalog import Shadowed, explain_withheld
 from prowess.skills.eligibility import Verdict, missing_text
 from prowess.skills.model import Diagnostic, Skill
 from prowess.skills.prompt import PromptBlock
-from prowess.skills.snapshot import AgentFilter, MatchedBy
 
 # The station at which an agent's list lets a skill pass; being ready comes before it.
 ALLOWED = "allowed"

@@ -13,8 +13,8 @@ from prowess.settings import (
     Settings,
     SkillsSettings,
 )
+from prowess.skills.agent_filter import MatchedBy
 from prowess.skills.model import Tier, diagnose
-from prowess.skills.snapshot import MatchedBy
 from prowess.testing import (
     FixedFacts,
     FixedSettings,

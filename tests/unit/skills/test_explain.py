@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from prowess.skills.agent_filter import AgentFilter
 from prowess.skills.catalog import Shadowed
 from prowess.skills.eligibility import READY, InstallOption, Verdict
 from prowess.skills.explanation import (
@@ -15,7 +16,6 @@ from prowess.skills.explanation import (
 )
 from prowess.skills.model import Invocation, Requirements, Source, Tier, diagnose
 from prowess.skills.prompt import PromptBlock
-from prowess.skills.snapshot import AgentFilter
 from prowess.testing import make_skill
 
 SKILL = make_skill("deploy", key="ship")

@@ -4,12 +4,12 @@ import pytest
 
 from prowess.settings import SpecMode
 from prowess.skills import frontmatter
+from prowess.skills.agent_filter import AgentFilter
 from prowess.skills.eligibility import Verdict
 from prowess.skills.explanation import SkillSituation, explain
 from prowess.skills.model import Document, Parsed, Requirements, Source, Tier
 from prowess.skills.parse import parse, split_sections
 from prowess.skills.prompt import PromptBlock
-from prowess.skills.snapshot import AgentFilter
 from prowess.skills.validation import validate
 from prowess.testing import make_skill
 
