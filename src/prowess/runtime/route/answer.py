@@ -23,6 +23,7 @@ from prowess.routing.index import (
 )
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
 from prowess.routing.router import Context, Query, RouteChoice
+from prowess.routing.words import split_words
 from prowess.runtime.ports import (
     Encoder,
     Examples,
@@ -152,6 +153,13 @@ class Surface(StrEnum):
     HOOK = "hook"
 
 
+# What a hint has to be: the odds of its skill against the load threshold, times its lead over the
+# next squared. Where texts are long, scores are low and the right skill is far ahead; where they
+# are short, several are high for a message that needs none. Fitted by `benchmarks.quality.hints`.
+_ENOUGH, _MOST_LEAD, _LEAST_NEXT, _HALF_SAID = 2.2, 4.0, 0.01, 0.55
+# An occasion picks out skills for "something is broken" without a word of theirs: no lead then.
+_CARRIES = 0.02
+_SAID_OUTRIGHT = frozenset(("named", "followUp"))
 # What these say goes straight to a model, which may not be told of every skill.
 _READ_BY_MODELS = frozenset((Surface.MCP, Surface.HOOK))
 
@@ -289,7 +297,7 @@ class RoutingService:
                 found, matches=_chosen(found.matches), considered=_chosen(found.considered)
             )
         if caller.surface is Surface.HOOK:
-            found = _only_sure(found)
+            found = _only_sure(found, message)
         if self._tools.usage is not None and not asked.rehearsal:
             agent_id = self._skills.agent(caller.agent_id).id
             names = [match.skill.name for match in found.matches]
@@ -543,10 +551,39 @@ def remember(history: Iterable[Mapping[str, object]], message: str, context: Con
     return replace(context, earlier=tuple(earlier[-_REMEMBERED:]), reply=next(replies, ""))
 
 
-def _only_sure(found: Route) -> Route:
-    """Return an answer for somebody who did not ask: what would be loaded, and no offer."""
-    matches = tuple(match for match in found.matches if match.score >= found.thresholds.load)
+def _only_sure(found: Route, message: str) -> Route:
+    """Return an answer for somebody who did not ask: what stands out, and no offer."""
+    best, load = found.matches[:1], found.thresholds.load
+    matches = tuple(match for match in found.matches if match in best or match.score >= load)
+    if not _stands_out(found, message):
+        matches = ()
     return replace(found, decision=Decision.LOAD if matches else Decision.NONE, matches=matches)
+
+
+def _stands_out(found: Route, message: str) -> bool:
+    """Return whether the best skill is worth a word to somebody who did not ask."""
+    if not found.matches:
+        return False
+    best, loads = found.matches[0], found.decision is Decision.LOAD
+    if best.signals.keys() & _SAID_OUTRIGHT or best.signals.get("occasion", 0) > _CARRIES:
+        return loads
+    # What fits well enough and is not loaded is only mentioned.
+    if not loads and best.score >= found.thresholds.load:
+        return False
+    next_best = next((one.score for one in found.considered if one.skill is not best.skill), 0.0)
+    lead = min(_MOST_LEAD, max(1.0, best.score / max(next_best, _LEAST_NEXT)))
+    odds = _find_odds(best.score) / _find_odds(found.thresholds.load)
+    return odds * lead**2 * (_HALF_SAID if _names_half(best.skill, message) else 1) >= _ENOUGH
+
+
+def _find_odds(score: float) -> float:
+    return score / max(1 - score, 1e-3)
+
+
+def _names_half(skill: Skill, message: str) -> bool:
+    """Return whether a message has a part of a skill's name: "a flag" is no feature flag."""
+    name, said = split_words(skill.name).running, split_words(message).running
+    return 0 < len(set(name) & set(said)) < len(set(name))
 
 
 def _chosen(matches: Sequence[Match]) -> tuple[Match, ...]:
