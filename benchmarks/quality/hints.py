@@ -3,7 +3,7 @@
     python -m benchmarks.quality.hints [--set unseen] [--public DIR]
 
 The skills and prompts are in `hints.toml`, which says what the bar in `runtime.route.answer` was
-set by, and which prompts it was not. With `--public` the skills are those of a labelled set, as
+set by, and by which prompts it was not. With `--public` the skills are those of a labelled set, as
 long as their authors wrote them, and the fitting prompts those of `public`.
 """
 

@@ -555,12 +555,12 @@ def _only_sure(found: Route, message: str) -> Route:
     """Return an answer for somebody who did not ask: what stands out, and no offer."""
     best, load = found.matches[:1], found.thresholds.load
     matches = tuple(match for match in found.matches if match in best or match.score >= load)
-    if not _stands_out(found, message):
+    if not stands_out(found, message):
         matches = ()
     return replace(found, decision=Decision.LOAD if matches else Decision.NONE, matches=matches)
 
 
-def _stands_out(found: Route, message: str) -> bool:
+def stands_out(found: Route, message: str) -> bool:
     """Return whether the best skill is worth a word to somebody who did not ask."""
     if not found.matches:
         return False
@@ -573,17 +573,19 @@ def _stands_out(found: Route, message: str) -> bool:
     next_best = next((one.score for one in found.considered if one.skill is not best.skill), 0.0)
     lead = min(_MOST_LEAD, max(1.0, best.score / max(next_best, _LEAST_NEXT)))
     odds = _find_odds(best.score) / _find_odds(found.thresholds.load)
-    return odds * lead**2 * (_HALF_SAID if _names_half(best.skill, message) else 1) >= _ENOUGH
+    return odds * lead**2 * (_HALF_SAID if _names_half(found, message) else 1) >= _ENOUGH
 
 
 def _find_odds(score: float) -> float:
     return score / max(1 - score, 1e-3)
 
 
-def _names_half(skill: Skill, message: str) -> bool:
-    """Return whether a message has a part of a skill's name: "a flag" is no feature flag."""
-    name, said = split_words(skill.name).running, split_words(message).running
-    return 0 < len(set(name) & set(said)) < len(set(name))
+def _names_half(found: Route, message: str) -> bool:
+    """Return whether a message has a part of the best skill's name: "a flag" is no feature flag."""
+    names = [set(split_words(match.skill.name).running) for match in found.considered]
+    # What most of them are called tells nothing.
+    name = {word for word in names[0] if 2 * sum(word in other for other in names) <= len(names)}
+    return 0 < len(name.intersection(split_words(message).running)) < len(name)
 
 
 def _chosen(matches: Sequence[Match]) -> tuple[Match, ...]:
