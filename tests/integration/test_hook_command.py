@@ -396,18 +396,31 @@ def test_the_registered_line_ends_well_whatever_becomes_of_the_program(
     assert (done.returncode, done.stdout, done.stderr) == (0, said, b"")
 
 
-def test_a_call_that_is_told_to_stop_is_noted_with_its_caller_and_its_time(world: World) -> None:
-    # Where a harness or the registered line gives up: the payload came, and no answer yet.
+@pytest.mark.parametrize(
+    ("event", "seconds", "noted"),
+    [
+        # The line around us gives up.
+        ("UserPromptSubmit", "1", "out of time"),
+        # Somebody presses a key, or a harness has no patience.
+        ("UserPromptSubmit", "100", "ended by its caller"),
+        # A harness that ends takes its hooks with it, which is no fault of anybody.
+        ("Stop", "100", ""),
+    ],
+)
+def test_a_call_that_is_told_to_stop_is_noted_with_its_caller_and_its_time(
+    world: World, event: str, seconds: str, noted: str
+) -> None:
+    # The payload came, and no answer yet.
     code = (
-        "import os, signal, sys; from prowess.cli.harness import hook_lane;"
+        "import os, signal, time; from prowess.cli.harness import hook_lane;"
         " from prowess.wiring import hook;"
-        " hook.answer_alone = lambda *_: os.kill(os.getpid(), signal.SIGTERM);"
+        " hook.answer_alone = lambda *_: time.sleep(0.85) or os.kill(os.getpid(), signal.SIGTERM);"
         " hook_lane.run_and_leave()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        input=world.payload(turn_id="t1"),
-        env=world.environ,
+        input=world.payload(event, turn_id="t1"),
+        env={**world.environ, "PROWESS_HOOK_SECONDS": seconds},
         cwd=world.work,
         capture_output=True,
         check=False,
@@ -415,13 +428,12 @@ def test_a_call_that_is_told_to_stop_is_noted_with_its_caller_and_its_time(world
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    noted = json.loads(world.log())
-    assert (noted["harness"], noted["moment"], noted["problem"]) == (
-        "codex",
-        "prompt",
-        "out of time",
+    lines = [json.loads(line) for line in world.log().splitlines()] if noted else []
+    assert [(line["harness"], line["moment"], line["problem"]) for line in lines] == (
+        [("codex", "prompt", noted)] if noted else []
     )
-    assert noted["took"] > 0
+    assert all(line["took"] > 0 for line in lines)
+    assert bool(noted) is (world.state / FILE_NAME).exists()
 
 
 def test_a_call_that_came_late_is_answered_from_words_at_once(world: World) -> None:

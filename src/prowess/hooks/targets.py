@@ -32,7 +32,7 @@ ALSO_READ_BY: Mapping[Harness, tuple[Harness, ...]] = {
     Harness.VSCODE: (Harness.COPILOT,),
 }
 # Who runs a command once, though both the user's settings and the project's name it.
-RUNS_ONCE = frozenset((Harness.CLAUDE_CODE,))
+RUNS_ONCE = frozenset((Harness.CLAUDE_CODE, Harness.GEMINI, Harness.QWEN))
 _HINTS = {
     (
         Harness.VSCODE,

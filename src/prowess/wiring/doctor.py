@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import chain, islice
 from typing import Any
 from urllib.parse import quote
 
@@ -30,6 +31,7 @@ from prowess.host.config import file as config
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.harness.call_records import HookLog
 from prowess.host.harness.hook_client import ask
+from prowess.host.harness.sessions import READABLE, SessionFolders
 from prowess.host.harness.settings_files import (
     BACKUP,
     ConnectionRecords,
@@ -67,6 +69,8 @@ PROGRAMS: Mapping[Harness, tuple[str, ...]] = {
     Harness.OPENCODE: ("opencode",),
     Harness.OPENCLAW: ("openclaw",),
 }
+# Sessions that are looked into for a prompt that no hook was told of, and how late a call may be.
+_MOST_SESSIONS, _LATEST_CALL_MS = 5, 20_000
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _WRITE = stat.S_IWGRP | stat.S_IWOTH
 _MOST_FILES, _MOST_BYTES = 500, 200_000
@@ -369,6 +373,27 @@ class _World:
 
     def calls(self, harness: Harness) -> Sequence[HookCall]:
         return self._log.recent(harness)
+
+    def unheard_ms(self, harness: Harness, project: str) -> int:
+        records = os.path.join(self._runtime.folders.state, _RECORDS)
+        if harness not in READABLE or not os.path.exists(records):
+            return 0
+        calls = [call.at_ms for call in self.calls(harness)]
+        # Some harnesses write their settings anew at every start, so that those tell no time.
+        since = max(round(os.path.getmtime(records) * 1_000), *calls, 0)
+        folders = SessionFolders(self._runtime.folders.home, self._runtime.environ)
+        found = (read().sessions for read in islice(folders.files(since, harness), _MOST_SESSIONS))
+        typed = [
+            turn.at_ms
+            for session in chain.from_iterable(found)
+            if not project or f"{session.cwd}/".startswith(f"{project}/")
+            for turn in session.turns
+            if not turn.by_hand
+        ]
+        return last if (last := max(typed, default=0)) > since + _LATEST_CALL_MS else 0
+
+    def variable(self, name: str) -> str:
+        return self._runtime.environ.get(name, "")
 
     # A settings file can hold anything.
     def document(self, path: str) -> Mapping[str, Any]:

@@ -122,9 +122,10 @@ def folder_of(incoming: Incoming, current: str, home: str) -> str:
 class Watched:
     """Notes each call in the log, whatever becomes of it."""
 
-    def __init__(self, state: str) -> None:
+    def __init__(self, state: str, begun: float | None = None) -> None:
+        """Count from `begun`, by the monotonic clock; by default from now."""
         self._log = HookLog(state)
-        self._started = time.perf_counter()
+        self._started = time.monotonic() if begun is None else begun
         self._at_ms = time.time_ns() // 1_000_000
 
     def note(self, incoming: Incoming | None, *, spoke: bool = False, problem: str = "") -> None:
@@ -132,7 +133,7 @@ class Watched:
         if incoming is None:
             self._log.note_unknown(self._at_ms, problem or _UNKNOWN)
             return
-        took = round((time.perf_counter() - self._started) * 1_000)
+        took = round((time.monotonic() - self._started) * 1_000)
         self._log.note(
             HookCall(
                 harness=incoming.harness,
@@ -164,7 +165,7 @@ def answer_alone(
     raw: bytes, environ: Mapping[str, str], place: HookPlace, show: AnswerPrinter
 ) -> None:
     """Answer without a gateway and show it; whatever goes wrong is noted and shows nothing."""
-    watched = Watched(place.state)
+    watched = Watched(place.state, place.begun)
     incoming: Incoming | None = None
     # A hook that fails must not be noticed by the agent: the log says of what kind it was.
     with contain(lambda error: watched.note(incoming, problem=type(error).__name__)):

@@ -25,7 +25,10 @@ from prowess.runtime.harness.doctor import (
 
 EVENTS = ("SessionStart", "UserPromptSubmit")
 FULL = Registered(events=EVENTS, commands=("'/opt/my tools/prowess' hook",))
-TRUSTED = {"hooks": {"state": {"/home/me/.codex/hooks.json:stop:0:0": {"trusted_hash": "1"}}}}
+TRUSTED = {
+    "hooks": {"state": {"/home/me/.codex/hooks.json:stop:0:0": {"trusted_hash": "1"}}},
+    "projects": {"/repo": {"trust_level": "trusted"}},
+}
 PLACES = HarnessHomes(
     project="/repo",
     home="/home/me",
@@ -54,6 +57,8 @@ class World:
         default_factory=lambda: {"/home/me/.codex/config.toml": TRUSTED}
     )
     said: str = ""
+    unheard: int = 0
+    variables: tuple[str, ...] = ()
 
     def installed(self, _harness: Harness) -> Installed | None:
         return self.here
@@ -69,6 +74,13 @@ class World:
 
     def calls(self, _harness: Harness) -> list[HookCall]:
         return [self.call] if self.call else []
+
+    def unheard_ms(self, _harness: Harness, project: str) -> int:
+        assert project in {"", "/repo"}
+        return self.unheard
+
+    def variable(self, name: str) -> str:
+        return "1" if name in self.variables else ""
 
     def document(self, path: str) -> Mapping[str, Any]:
         return self.documents.get(path, {})
@@ -153,6 +165,7 @@ def test_a_harness_that_is_neither_here_nor_connected_is_not_spoken_of() -> None
             "more than once at SessionStart: /h and /m both say so",
         ),
         (World(call=replace(CALL, took_ms=2_000)), DoctorLevel.WARNING, "prowess serve"),
+        (World(unheard=1), DoctorLevel.WARNING, "had a prompt 2 hours ago and did not call us"),
         (World(said="{}"), DoctorLevel.PROBLEM, "not what it reads"),
     ],
 )

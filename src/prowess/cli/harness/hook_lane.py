@@ -17,8 +17,12 @@ _MOST_BYTES = 1024 * 1024
 # A hook that hangs must not outlive its caller for ever, where nobody says how long that waits.
 _MOST_SECONDS = 20.0
 # What is left of a caller's patience when the process gives up, and for its last words.
-_EARLIER, _LAST_SECONDS = 0.9, 1.6
-_OUT_OF_TIME = "out of time"
+_EARLIER, _LEAST_SECONDS, _LAST_SECONDS = 0.9, 0.1, 1.6
+_OUT_OF_TIME, _ENDED = "out of time", "ended by its caller"
+# From which part of its time on a process that is ended has used it up.
+_WHOLE = 0.9
+# Which field behind the name of a process, in what Linux tells of it, says when it was started.
+_STARTED = 19
 
 
 def run_and_leave() -> None:
@@ -41,7 +45,8 @@ def run_and_leave() -> None:
 def _allowed() -> float:
     """Return for how many seconds this process may go on, a little less than its caller waits."""
     given = os.environ.get("PROWESS_HOOK_SECONDS", "")
-    return int(given) * _EARLIER if given.isdecimal() and int(given) else _MOST_SECONDS
+    whole = int(given) * _EARLIER if given.isdecimal() and int(given) else _MOST_SECONDS
+    return max(_LEAST_SECONDS, whole - (time.monotonic() - _begun))
 
 
 def run() -> int:
@@ -81,8 +86,26 @@ def _run() -> None:
     answer_alone(raw, os.environ, HookPlace(current, state, _begun), _show)
 
 
+def _find_begin() -> float:
+    """Return when this process was started, by the monotonic clock: its caller waits since then.
+
+    On a machine that is busy, or has to fetch us from a slow disk, it takes long to come as far.
+    """
+    now = time.monotonic()
+    try:
+        handle = os.open("/proc/self/stat", os.O_RDONLY)
+        with os.fdopen(handle, "rb") as file:
+            told = file.read()
+        ticks = int(told.rpartition(b")")[2].split()[_STARTED])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        # Another system, or a world whose clock is hidden: then it begins here.
+        return now
+    return now - age if 0 < age < _MOST_SECONDS else now
+
+
 # When this call began, and its payload once that was read.
-_begun = time.monotonic()
+_begun = _find_begin()
 _came: list[bytes] = []
 
 
@@ -96,11 +119,14 @@ def _note(problem: str) -> None:
         log.note_unknown(now_ms, problem)
         return
     from prowess.hooks.answers import read
-    from prowess.hooks.harness import HookCall
+    from prowess.hooks.harness import HookCall, Moment
 
     caller = read(_came[0], os.environ)
     if caller is None:
         log.note_unknown(now_ms, problem)
+        return
+    if problem == _ENDED and caller.moment in (Moment.TURN_END, Moment.SESSION_END):
+        # A program that ends takes its hooks with it, as in print mode: nothing went wrong.
         return
     log.note(
         HookCall(
@@ -130,13 +156,15 @@ def limit_time(seconds: float) -> None:
 
     if not hasattr(signal, "setitimer"):
         return
+    began = time.monotonic()
 
-    def end(_number: int, _frame: object) -> None:
+    def end(number: int, _frame: object) -> None:
         # Whatever holds the process up may hold up the log as well.
         signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
         signal.setitimer(signal.ITIMER_REAL, _LAST_SECONDS)
         with suppress(Exception):
-            _note(_OUT_OF_TIME)
+            is_early = number == signal.SIGTERM and time.monotonic() < began + _WHOLE * seconds
+            _note(_ENDED if is_early else _OUT_OF_TIME)
         os._exit(0)
 
     signal.signal(signal.SIGALRM, end)

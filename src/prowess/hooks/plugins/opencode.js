@@ -7,6 +7,8 @@ export const Prowess = async ({ directory }) => ({
     const typed = parts.filter((part) => part.type === "text" && !part.synthetic);
     const last = parts.at(-1);
     if (!typed.length || !/^prt_[0-9a-f]{12}/.test(last.id)) return;
+    // Connected for a person and for a project, there are two of us: one asks.
+    if (parts.some((part) => part.synthetic && part.text?.includes("(found by Prowess)"))) return;
     const prompt = typed.map((part) => part.text).join("\n");
     const text = await ask("UserPromptSubmit", { session_id: sessionID, cwd: directory, prompt });
     if (text) {

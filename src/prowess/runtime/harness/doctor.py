@@ -137,9 +137,19 @@ class HarnessWorld(Protocol):
     def calls(self, harness: Harness) -> Sequence[HookCall]:
         """Return the last calls of our hook by a harness, newest last."""
 
+    def unheard_ms(self, harness: Harness, project: str) -> int:
+        """Return when a person last typed a prompt of which our hook was not told; 0 for never.
+
+        Only what came after the last call, and after connecting, counts; `project` is the folder
+        that is connected, and empty where all are.
+        """
+
     # A settings file can hold anything.
     def document(self, path: str) -> Mapping[str, Any]:
         """Return what a settings file of a harness says; nothing where it cannot be read."""
+
+    def variable(self, name: str) -> str:
+        """Return a variable of the environment, or nothing."""
 
     @property
     def places(self) -> HarnessHomes:
@@ -228,6 +238,7 @@ def examine_harness(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFin
     if state.scopes:
         yield from find_obstacles(harness, state.scopes, world)
         yield from _last(harness, world)
+        yield from _unheard(state, world)
     yield _self_test(harness, world)
 
 
@@ -377,6 +388,16 @@ def _last(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFinding]:
         yield _finding(harness, DoctorLevel.WARNING, text, todo)
 
 
+def _unheard(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]:
+    """Yield that somebody worked with it and no hook was called, whatever the reason is."""
+    project = "" if ConnectScope.USER in state.scopes else world.places.project
+    at_ms = world.unheard_ms(state.harness, project)
+    if at_ms:
+        text = f"It had a prompt {tell_age(world.now_ms() - at_ms)} and did not call us."
+        todo = "It reads its hooks when it starts: begin a new session, and look here again."
+        yield _finding(state.harness, DoctorLevel.WARNING, text, todo)
+
+
 def find_obstacles(
     harness: Harness, scopes: Sequence[ConnectScope], world: HarnessWorld
 ) -> Iterator[DoctorFinding]:
@@ -431,7 +452,8 @@ def _gemini_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
         if "prowess" in (_in(switch, "disabled") or ()):
             yield f"Our hook is switched off: hooksConfig.disabled in {path}.", "Take it out there."
     is_off = _in(world.document(f"{home}/settings.json"), "security", "folderTrust", "enabled")
-    if ConnectScope.PROJECT in scopes and is_off is not False:
+    is_given = world.variable("GEMINI_CLI_TRUST_WORKSPACE") == "true"
+    if ConnectScope.PROJECT in scopes and is_off is not False and not is_given:
         yield from _by_trusted_folders(world, f"{home}/trustedFolders.json", "gemini")
 
 
@@ -467,11 +489,16 @@ def _codex_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
         )
     states = _in(settings, "hooks", "state") or {}
     is_own = ConnectScope.PROJECT in scopes
+    if is_own:
+        folders = (_in(settings, "projects") or {}).items()
+        trusted = [name for name, one in folders if _in(one, "trust_level") == "trusted"]
+        how = "Start `codex` here, and trust the folder."
+        yield from _distrusts(places.project, trusted, how)
     file = f"{places.project}/.codex/hooks.json" if is_own else f"{places.codex}/hooks.json"
     ours = [state for name, state in states.items() if str(name).startswith(file)]
     if not any(_in(state, "trusted_hash") for state in ours):
         yield (
-            "It has not trusted our hooks yet, and does not run them.",
+            "It has not trusted our hooks yet, and runs them only if told to trust any.",
             "Start `codex`, and review the hooks with /hooks.",
         )
     elif any(_in(state, "enabled") is False for state in ours):
@@ -480,10 +507,11 @@ def _codex_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
 
 def _copilot_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
     home = world.places.copilot
-    names = ("settings.json", "config.json", "hooks/prowess.json")
-    yield from _switched_off(world, *(f"{home}/{name}" for name in names))
+    # In its settings the same key does nothing.
+    yield from _switched_off(world, f"{home}/hooks/prowess.json")
     if ConnectScope.PROJECT in scopes:
-        files = (world.document(f"{home}/{name}") for name in names[:2])
+        yield from _switched_off(world, f"{world.places.project}/.github/hooks/prowess.json")
+        files = (world.document(f"{home}/{name}") for name in ("settings.json", "config.json"))
         trusted = [one for file in files for one in _in(file, "trustedFolders") or ()]
         how = "Start `copilot` here, and trust the folder; with -p give --trust-folder."
         yield from _distrusts(world.places.project, trusted, how)
@@ -513,9 +541,14 @@ def _openclaw_obstacles(world: HarnessWorld, _scopes: _Scopes) -> _Obstacles:
             yield f"Our plugin cannot work: {why} in {path}.", "Change it there."
 
 
-def _opencode_obstacles(_world: HarnessWorld, _scopes: _Scopes) -> _Obstacles:
-    """Nothing in its settings keeps a plugin from running; a variable may (OPENCODE_PURE)."""
-    return iter(())
+def _opencode_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
+    """Nothing in its settings keeps a plugin from running, but variables do."""
+    wanted = ["OPENCODE_PURE"]
+    if ConnectScope.USER not in scopes:
+        wanted.append("OPENCODE_DISABLE_PROJECT_CONFIG")
+    for name in wanted:
+        if world.variable(name).lower() in {"1", "true"}:
+            yield f"Our plugin does not run: {name} is set.", "Start it without that variable."
 
 
 _OBSTACLES: Mapping[Harness, Callable[[HarnessWorld, _Scopes], _Obstacles]] = {
