@@ -1,5 +1,6 @@
 """What of ours reaches the model: a hint where one helps, once, and nothing that it has already."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 
@@ -58,6 +59,24 @@ def test_the_model_reads_one_hint_and_no_second_index(
     # Its own list has the descriptions, and ours does not repeat them.
     assert request.text.count(SKILLS["pdf-forms"]) == 1
     assert "prowess-manual" not in request.text
+
+
+def test_claude_code_has_our_two_tools_at_hand_and_not_behind_its_search(
+    world: Callable[[str], OutsideWorld], model: ModelServer
+) -> None:
+    home = world("claude-code")
+    home.add_skill("release-notes", SKILLS["release-notes"])
+    home.prowess("connect", "claude-code", "--yes")
+
+    home.ask("Say hello to everybody")
+
+    request = model.first("hello to everybody")
+    ours = [tool for tool in request.body["tools"] if "prowess" in tool["name"]]
+    assert {tool["name"] for tool in ours} == {
+        "mcp__prowess__find_skills",
+        "mcp__prowess__load_skill",
+    }
+    assert len(json.dumps(ours)) <= 1_000
 
 
 @pytest.mark.parametrize("name", WAYS)

@@ -288,6 +288,11 @@ _ABOUT = {
 }
 
 
+# Claude Code puts tools behind a search unless they ask for a place in the prompt; the two by which
+# a skill is found and read are worth it, and others pass over the mark.
+_AT_HAND = {"anthropic/alwaysLoad": True}
+
+
 def list_tools(*, workshop: bool) -> list[Tool]:
     """Return the tools; no skill is named in them, so that they stay the same from turn to turn.
 
@@ -299,6 +304,7 @@ def list_tools(*, workshop: bool) -> list[Tool]:
             description=_ABOUT[name],
             input_schema=schema,
             annotations=_WRITES if name == WORKSHOP else _LOOKS,
+            _meta=_AT_HAND if name in {FIND, LOAD} else None,
         )
         for name, schema in _SCHEMAS.items()
         if workshop or name != WORKSHOP
