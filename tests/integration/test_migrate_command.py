@@ -107,6 +107,23 @@ def test_what_it_takes_works_and_nothing_of_ours_is_overwritten(world: World, cl
     assert _files(claw) == before
 
 
+def test_a_skill_of_the_workspace_stays_there_and_keeps_its_settings(
+    world: World, claw: Path
+) -> None:
+    _write(claw / "workspace/skills/ours/SKILL.md", PAGE.format(name="ours"))
+    config = json.loads((claw / "openclaw.json").read_text(encoding="utf-8").partition("\n")[2])
+    config["agents"]["defaults"] = {"workspace": str(claw / "workspace")}
+    _write(claw / "openclaw.json", json.dumps(config))
+    _set(world, "agents.defaults.workspace", str(claw / "workspace"))
+
+    found = _migrate(world, claw, "--yes")
+
+    assert "ours" not in {row["name"] for row in found["skills"]}
+    why = {row["what"]: row["why"] for row in found["skipped"]}
+    assert "is found there" in why[str(claw / "workspace/skills")]
+    assert not (world.state / "skills/ours").exists()
+
+
 def test_undo_takes_back_what_nobody_has_changed(world: World, claw: Path) -> None:
     config = _config(world)
     _migrate(world, claw, "--yes")

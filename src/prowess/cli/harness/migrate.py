@@ -8,7 +8,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,7 @@ from prowess.host.config.file import parse
 from prowess.host.config.writer import ConfigStore, check_value, write
 from prowess.host.files.containment import Root
 from prowess.host.files.state_files import read_mapping, write_private
+from prowess.host.sources.roots import expand_path
 from prowess.host.writers.repairs import copy_skill
 from prowess.host.writers.trash import SkillRemoval
 from prowess.runtime.workshop.drafts import Draft
@@ -111,7 +112,7 @@ def _look(runtime: Runtime, source: Path) -> _Takeover:
     if config.is_file():
         theirs = parse(str(config), config.read_text(encoding="utf-8-sig"))
         _look_at_settings(found, theirs, runtime.config.values())
-    _look_at_skills(found, Path(runtime.folders.managed))
+    _look_at_skills(found, Path(runtime.folders.managed), _find_workspaces(runtime, found))
     _look_at_proposals(found, is_on=runtime.workshop.enabled)
     return found
 
@@ -170,10 +171,26 @@ def _agents(theirs: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _look_at_skills(found: _Takeover, managed: Path) -> None:
+def _find_workspaces(runtime: Runtime, found: _Takeover) -> set[Path]:
+    """Return the folders that agents will work in, once the settings are taken over."""
+    place = ("agents", "defaults", "workspace")
+    taken = dict(found.settings)
+    named = [_dig(runtime.config.values(), place), taken.get(place)]
+    named += [agent.get("workspace") for agent in taken.get(("agents", "list"), ())]
+    home = runtime.folders.home
+    texts = [one for one in named if isinstance(one, str)]
+    return {Path(expand_path(one, home, str(Path.cwd()))).resolve() for one in texts}
+
+
+def _look_at_skills(found: _Takeover, managed: Path, workspaces: Collection[Path]) -> None:
     source, seen = found.source, set[str]()
     learned = sorted(source.glob("agents/*/agent/workshop-skills"))
     for root in (source / "skills", source / "workspace" / "skills", *learned):
+        if root.parent in workspaces:
+            # A copy would be a second skill of that name, and the entry of one is not the other's.
+            if root.is_dir():
+                found.skipped.append((str(root), "is in the workspace, and is found there"))
+            continue
         for page in sorted(root.glob("*/SKILL.md")):
             name = page.parent.name
             if page.is_symlink() or page.parent.is_symlink():
