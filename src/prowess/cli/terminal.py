@@ -154,7 +154,8 @@ def _translate_foreign(args: Sequence[str]) -> list[str]:
     words = list(args)
     if words[0] in _GROUPS:
         words = words[1:] if len(words) > 1 and not words[1].startswith("-") else ["ls", *words[1:]]
-    return [table["same"].get(words[0], words[0]), *words[1:]]
+    needless = table["without"].get(words[0])
+    return [table["same"].get(words[0], words[0]), *(one for one in words[1:] if one != needless)]
 
 
 def _describe_unknown(ctx: click.Context, typed: Sequence[str]) -> str:

@@ -158,8 +158,7 @@ class Surface(StrEnum):
 # are short, several are high for a message that needs none. Fitted by `benchmarks.quality.hints`.
 _ENOUGH, _MOST_LEAD, _LEAST_NEXT, _HALF_SAID = 2.2, 4.0, 0.01, 0.55
 # An occasion picks out skills for "something is broken" without a word of theirs: no lead then.
-_CARRIES = 0.02
-_SAID_OUTRIGHT = frozenset(("named", "followUp"))
+_CARRIES, _SAID_OUTRIGHT = 0.02, frozenset(("named", "followUp"))
 # What these say goes straight to a model, which may not be told of every skill.
 _READ_BY_MODELS = frozenset((Surface.MCP, Surface.HOOK))
 
