@@ -17,7 +17,7 @@ _MOST_BYTES = 1024 * 1024
 # A hook that hangs must not outlive its caller for ever, where nobody says how long that waits.
 _MOST_SECONDS = 20.0
 # What is left of a caller's patience when the process gives up, and for its last words.
-_EARLIER, _LEAST_SECONDS, _LAST_SECONDS = 0.9, 0.1, 1.6
+_EARLIER, _LEAST_SECONDS, _LAST_SECONDS = 0.9, 0.5, 1.6
 _OUT_OF_TIME, _ENDED = "out of time", "ended by its caller"
 # From which part of its time on a process that is ended has used it up.
 _WHOLE = 0.9
@@ -34,7 +34,8 @@ def run_and_leave() -> None:
     # Before numpy is loaded: one message is no work to share, and threads that wait for some take
     # the processor from whoever else runs.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    limit_time(_allowed())
+    # Where all of it went before we began, there is still enough to say so.
+    limit_time(max(_LEAST_SECONDS, _allowed()))
     run()
     # The caller may have gone.
     with suppress(OSError, ValueError, AttributeError):
@@ -43,10 +44,10 @@ def run_and_leave() -> None:
 
 
 def _allowed() -> float:
-    """Return for how many seconds this process may go on, a little less than its caller waits."""
+    """Return for how many seconds this may still go on, a little less than its caller waits."""
     given = os.environ.get("PROWESS_HOOK_SECONDS", "")
     whole = int(given) * _EARLIER if given.isdecimal() and int(given) else _MOST_SECONDS
-    return max(_LEAST_SECONDS, whole - (time.monotonic() - _begun))
+    return whole - (time.monotonic() - _begun)
 
 
 def run() -> int:
@@ -76,6 +77,9 @@ def _run() -> None:
         _note("too large")
         return
     if not raw.strip():
+        return
+    if _allowed() <= 0:
+        _note(_OUT_OF_TIME)
         return
     answer = ask(state, raw, os.environ, current)
     if answer is not None:
@@ -115,13 +119,10 @@ def _note(problem: str) -> None:
 
     log = HookLog(state_folder(os.environ, current_folder()))
     now_ms, took_ms = time.time_ns() // 1_000_000, round((time.monotonic() - _begun) * 1_000)
-    if not _came:
-        log.note_unknown(now_ms, problem)
-        return
     from prowess.hooks.answers import read
     from prowess.hooks.harness import HookCall, Moment
 
-    caller = read(_came[0], os.environ)
+    caller = read(_came[0] if _came else _read_waiting(), os.environ)
     if caller is None:
         log.note_unknown(now_ms, problem)
         return
@@ -138,6 +139,13 @@ def _note(problem: str) -> None:
             problem=problem,
         )
     )
+
+
+def _read_waiting() -> bytes:
+    """Return what stands on standard input by now: time may be over before it is read."""
+    import select
+
+    return os.read(0, _MOST_BYTES) if select.select([0], [], [], 0)[0] else b""
 
 
 def _show(text: str) -> None:
