@@ -25,7 +25,7 @@ from prowess.safety.intake.markdown import MarkdownPart, PartKind, find_commands
 from prowess.safety.intake.unicode_marks import decode_hidden_texts, find_marks
 from prowess.safety.languages.data.formats import is_data, read_data
 from prowess.safety.languages.javascript.facts import read_javascript
-from prowess.safety.languages.powershell import read_powershell, read_script
+from prowess.safety.languages.powershell import read_compiled, read_powershell, read_script
 from prowess.safety.languages.python import read_python
 from prowess.safety.languages.shell.facts import looks_like_shell, read_shell
 from prowess.safety.model import Confidence, Level, Sighting
@@ -171,6 +171,8 @@ def _read(language: str, snippet: Snippet) -> Reading | None:
             return read_powershell(snippet.view)
         case "other":
             return read_script(snippet.view)
+        case "compiled":
+            return read_compiled(snippet.view)
         case "data":
             return read_data(snippet.view)
     is_shell = language == "shell" or looks_like_shell(snippet.view.text)
@@ -184,7 +186,7 @@ def find_interpreted_language(interpreter: str) -> str:
 
 
 _DEPTH = 4
-_CODE = frozenset(("shell", "python", "javascript", "powershell", "other"))
+_CODE = frozenset(("shell", "python", "javascript", "powershell", "other", "compiled"))
 # Beyond that the scan is not complete, and says so: nothing hides behind a crowd.
 _SNIPPETS = 20_000
 _Sighted = tuple[Sighting, Surroundings]

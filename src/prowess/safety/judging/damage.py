@@ -307,7 +307,11 @@ _PUT = re.compile(
     r"|insert|change|make|enable|use)\b",
     re.IGNORECASE,
 )
-_WARNS = re.compile(r"\b(?:never|not|n't|avoid|attack\w*|malicious|danger\w*)\b", re.IGNORECASE)
+_WARNS = re.compile(
+    r"\b(?:never|(?:do|must|should) not|don't|not (?:recommended|safe|advised)|avoid|attack\w*"
+    r"|malicious|danger\w*)\b",
+    re.IGNORECASE,
+)
 
 
 def _judge_shown_settings(raw: View) -> Iterator[tuple[Sighting, Noted]]:

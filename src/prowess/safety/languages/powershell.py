@@ -1,4 +1,4 @@
-"""PowerShell, `cmd`, AppleScript and one-liners in Perl, Ruby, PHP and Lua, by bounded patterns.
+"""PowerShell, `cmd`, AppleScript, Perl, Ruby, PHP, Lua and compiled languages, by bounded patterns.
 
 These languages are rare in skills, so they are not parsed: a text is cut into statements, and each
 statement is matched against `powershell.toml`. Variables carry the labels of what is put into them.
@@ -22,9 +22,17 @@ _SETTING = re.compile(
     r"\s*(?:my\s+|our\s+|local\s+|var\s+"
     r"|set\s+)?[$@%]?(?!env:)([A-Za-z_]\w{0,60})\s*(?:\+|\.)?(?:=(?![=~>])|\bto\b)"
 )
+# In compiled languages a name is declared once for each block, and comes with its type or a word.
+_DECLARATION = re.compile(
+    r"\s*(?:(?:let|const|var|val|final|static|auto|mut|pub|private|public)\s+){0,4}"
+    r"(?:[A-Z][\w.:]{0,60}(?:<[^=;\n]{0,80}>)?(?:\[\])?\s+)?([A-Za-z_]\w{0,60})"
+    r"(?:\s*,\s*\w{1,60})?(?:\s*:\s*[\w<>&\[\]?.: ]{1,80})?\s*(:?=)(?![=>])"
+)
 _WORD = re.compile(r"[$@%&]?([A-Za-z_]\w{0,60})")
 _ENVIRONMENT = re.compile(
-    r"\$env:(\w{1,60})|%([A-Z_]{3,60})%|ENV[\[{]['\"]?(\w{1,60})|getenv\(\s*['\"](\w{1,60})",
+    r"\$env:(\w{1,60})|%([A-Z_]{3,60})%|ENV[\[{]['\"]?(\w{1,60})"
+    r"|(?:getenv|lookupenv|env::var(?:_os)?|environmentvariable)\(\s*['\"](\w{1,60})"
+    r"|\benvironment\[['\"](\w{1,60})",
     re.IGNORECASE,
 )
 _DELETE = re.compile(
@@ -59,9 +67,12 @@ _SHELL_OUT = re.compile(
     r"(?:'([^'\n]{1,2000})'|\"((?:[^\"\\\n]++|\\.){1,2000}+)\"|\{([^}\n]{1,2000})\})"
     r"|`([^`\n]{2,2000})`"
 )
+# What a program hands to a shell, an argument of its own.
+_SHELL_ARGUMENT = re.compile(r"\"[-/]c\"\s*[,)]\s*(?:\.arg\()?\s*\"((?:[^\"\\\n]++|\\.){1,2000}+)\"")
 _ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 _MAX_TEXT = 400_000
 _MAX_STATEMENT = 4_000
+_INDENT = 60
 
 
 def _table(key: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
@@ -94,6 +105,7 @@ class _Notes:
     texts: list[View] = field(default_factory=list)
     variables: dict[str, tuple[frozenset[str], str]] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+    is_compiled: bool = False
     start: int = 0
     end: int = 0
 
@@ -146,6 +158,33 @@ def read_script(view: View) -> Reading:
     return notes.reading()
 
 
+def read_compiled(view: View) -> Reading:
+    """Return what a text in Rust, Go, Java, Kotlin, Swift, C or the like reads and sends."""
+    notes = _Notes(view, is_compiled=True)
+    for start, end in _statements(view.text):
+        notes.start, notes.end = start, end
+        statement = view.text[start:end]
+        if statement.lstrip().startswith(("//", "/*", "*")):
+            notes.texts.append(view.cut(start, end))
+            continue
+        labels, source = _labels(notes, statement)
+        url = _URL.search(statement)
+        address = url[0] if url else source
+        # A GET sends what is put into its address.
+        asks = _table("compiled_asking").search(statement) and labels
+        if asks or _table("compiled_sending").search(statement):
+            notes.tell(Act.SEND, address, "http", labels)
+        if setting := _DECLARATION.match(statement):
+            notes.variables[setting[1].lower()] = labels, address
+        for call in _SHELL_ARGUMENT.finditer(statement):
+            notes.snippets.append(Snippet("shell", view.cut(*_shift(call.span(1), start))))
+    return notes.reading()
+
+
+def _shift(span: tuple[int, int], by: int) -> tuple[int, int]:
+    return span[0] + by, span[1] + by
+
+
 def _tell_reverse_shells(notes: _Notes) -> None:
     """Note a connection that is wired to a shell, over the statements of a few lines."""
     for found in _table("reverse_shell", re.DOTALL).finditer(notes.view.text[:_MAX_TEXT]):
@@ -189,7 +228,9 @@ def _ends(text: str, start: int, at: int, depth: int) -> bool:
     if at - start > _MAX_STATEMENT:
         return True
     before = text[max(start, at - 4) : at].rstrip(" \t\r")
-    return depth == 0 and not before.endswith(("|", "`", ",", "¬", "+"))
+    # A chain of calls goes on with a dot on the next line.
+    chained = text[at : at + 1] == "\n" and text[at : at + _INDENT].lstrip().startswith(".")
+    return depth == 0 and not chained and not before.endswith(("|", "`", ",", "¬", "+"))
 
 
 def _read_statement(notes: _Notes, statement: str) -> None:
@@ -212,10 +253,9 @@ def _read_statement(notes: _Notes, statement: str) -> None:
 
 def _labels(notes: _Notes, statement: str) -> tuple[frozenset[str], str]:
     """Return where the data of a statement come from, and the address that they came from."""
-    labels = {label for label, told in _sources() if told.search(statement)}
-    if "remote" in labels and not _URL.search(statement) and "$" not in statement:
-        labels.discard("remote")
-    if _table("whole_environment").search(statement):
+    labels = _find_sources(statement) if not notes.is_compiled else set[str]()
+    key = "compiled_environment" if notes.is_compiled else "whole_environment"
+    if _table(key).search(statement):
         labels.add("env")
     for found in _ENVIRONMENT.finditer(statement):
         name = next(group for group in found.groups() if group)
@@ -230,11 +270,19 @@ def _labels(notes: _Notes, statement: str) -> tuple[frozenset[str], str]:
     return held | labels, source
 
 
+def _find_sources(statement: str) -> set[str]:
+    labels = {label for label, told in _sources() if told.search(statement)}
+    if "remote" in labels and not _URL.search(statement) and "$" not in statement:
+        labels.discard("remote")
+    return labels
+
+
 def _find_held(notes: _Notes, statement: str) -> tuple[frozenset[str], str]:
     """Return what the variables of a statement hold."""
     labels: frozenset[str] = frozenset()
     source = ""
-    setting = _SETTING.match(statement) if notes.variables else None
+    form = _DECLARATION if notes.is_compiled else _SETTING
+    setting = form.match(statement) if notes.variables else None
     words = _WORD.finditer(statement, setting.end() if setting else 0)
     for word in words if notes.variables else ():
         held = notes.variables.get(word[1].lower())
