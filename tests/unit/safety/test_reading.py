@@ -53,7 +53,7 @@ def test_a_file_says_its_language_first_by_its_first_line(
         ("text", ""),
         ("{.", ""),
         (".", ""),
-        ("rust", "none"),
+        ("rust", "compiled"),
         ("sql", "none"),
     ],
 )

@@ -341,7 +341,7 @@ class _IntakeRun:
         self.sightings.extend(find_hidden_parts(view))
         if _BYTECODE_NAME.search(path):
             self._see("bytecode", path, "Compiled Python by its name.")
-        if text.startswith(_POINTER):
+        if text.startswith(_POINTER) or not text.strip():
             return
         head = text.lstrip("\ufeff \t\r\n")[:64]
         script = _SCRIPT.match(head) is not None and not re.match(r"(?i)<script", head)

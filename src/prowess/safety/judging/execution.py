@@ -250,7 +250,9 @@ def _judge_fetched_elsewhere(scene: Scene) -> _Judged:
     for noted in scene.all(Act.EXEC) if fetched else ():
         # Behind the program stand its arguments, which it may fetch itself.
         name = noted.fact.target.strip("'\"").split(" ")[0].rpartition("/")[2]
-        if not name or name not in fetched or name in shipped or "remote" in noted.fact.flow:
+        # A name that nobody knows is no name that both have.
+        known = name in fetched and name not in shipped and not name.startswith("$value")
+        if not known or "remote" in noted.fact.flow:
             continue
         if not _is_checkout(fetched[name]):
             yield _run_fetched(noted, name, fetched[name]), noted

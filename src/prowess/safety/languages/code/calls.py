@@ -58,10 +58,12 @@ def run_words(state: Walker, site: Site, parts: tuple[Value, ...]) -> None:
         state.emit(Act.EXEC, site.node, subject, texts[script], flow)
         state.embed(language, parts[script], flow)
     else:
-        target = next((text for text in texts[1:] if not text.startswith("-")), "")
-        subject, shown = (language, target) if language else ("process", " ".join(texts))
-        state.emit(Act.EXEC, site.node, subject, shown, flow)
-        _embed_words(state, parts, texts, flow)
+        at = _find_script(texts) if language else 0
+        subject, shown = (language, texts[at] if at else "") if language else ("process", " ".join(texts))
+        # What stands behind a script is data for it, and is not run.
+        run = labels_of(parts[: at + 1]) if at else flow
+        state.emit(Act.EXEC, site.node, subject, shown, run)
+        _embed_words(state, parts, texts, run)
     _uploads(state, site, " ".join(texts), flow)
     _installs(state, site, texts)
     _tell_fetched_command(state, site, flow)
@@ -77,6 +79,11 @@ def find_language(text: str) -> str:
         if _PYTHONS.match(program)
         else load_index(COMMON_TABLE, "interpreters").get(program, "")
     )
+
+
+def _find_script(words: list[str]) -> int:
+    """Return where the file stands that an interpreter runs; 0 where it runs what it is fed."""
+    return next((at for at, word in enumerate(words) if at and not word.startswith("-")), 0)
 
 
 def _inline_script(texts: list[str]) -> int | None:
@@ -176,7 +183,7 @@ def run_process(state: Walker, site: Site) -> Value:
             texts += (value.text,)
     fed = site.keywords.get("input", UNKNOWN).labels | site.keywords.get("stdin", UNKNOWN).labels
     first = texts[0].split() if texts and texts[0] else []
-    if fed & {"remote", "decoded"} and first and find_language(first[0]):
+    if fed & {"remote", "decoded"} and first and find_language(first[0]) and not _find_script(first):
         # What an interpreter is fed is what it runs.
         state.emit(Act.EXEC, site.node, "shell", texts[0] or "", fed)
     return labelled(label_output(texts) | _keep_labels(command.labels | fed), site.name + "()")

@@ -49,7 +49,9 @@ def read_environment_variable(state: Walker, site: Site, key: Value, default: Va
     """Return the value of one environment variable."""
     name = key.text
     if not name or key.constant is None:
-        return labelled(frozenset(["env:" + (name or "*")]))
+        # A name that was itself taken from the environment goes through all of it.
+        whole = "env" in key.labels
+        return labelled(frozenset(["env" if whole else "env:" + (name or "*")]))
     if name.upper() in common_words("home_variables"):
         return Value(sketch="~", node=site.node)
     if name.upper() in common_words("folder_variables"):
@@ -353,7 +355,8 @@ def _chr(_state: Walker, site: Site) -> Value:
     letter = fold.character(first.constant)
     if letter is None:
         return Value(labels=first.labels)
-    labels = first.labels | _DECODED
+    # A sign that no keyboard has is written by its number for convenience; a letter is not.
+    labels = first.labels | _DECODED if letter.isascii() else first.labels
     return Value(constant=letter, labels=labels, steps=("char codes",), node=site.node)
 
 

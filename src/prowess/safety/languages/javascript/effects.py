@@ -110,7 +110,7 @@ def _unknown_member(state: Walker, base: Value, node: ast.expr, key: Value) -> V
         return None
     if base.name in words("computed_holders"):
         state.emit(Act.IMPORT, node, base.name + ".")
-    return Value(name=base.name, labels=base.labels) if base.name == ENVIRONMENT else None
+    return read_member_variable(state, node, key) if base.name == ENVIRONMENT else None
 
 
 def read_member_variable(state: Walker, node: ast.expr, key: Value) -> Value:

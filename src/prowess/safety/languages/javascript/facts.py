@@ -174,12 +174,10 @@ def visit(state: Walker, site: Site) -> Value:
 
 
 def load_script(state: Walker, site: Site) -> Value:
-    """Read `importScripts`: code from an address is run."""
+    """Read `importScripts`: what it runs stays in a worker of a browser."""
     for value in site.args:
         if value.text.startswith(("http:", "https:", "//")):
             state.emit(Act.FETCH, site.node, value.text)
-            remote = frozenset((remote_label(value.text),))
-            state.emit(Act.EXEC, site.node, "eval", value.text, remote)
     return UNKNOWN
 
 
