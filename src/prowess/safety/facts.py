@@ -173,9 +173,16 @@ class Scene:
         plain = owner.replace("-", "")
         if len(plain) < _SPEAKING:
             return False
-        header = self.texts.get("SKILL.md", "").partition("\n---")[0]
-        said = " ".join(part for found in _DECLARED.findall(header) for part in found).lower()
-        return plain in re.sub(r"[^a-z0-9]", "", said)
+        said = " ".join(part for found in _DECLARED.findall(self._header()) for part in found)
+        return plain in re.sub(r"[^a-z0-9]", "", said.lower())
+
+    def is_about(self, host: str) -> bool:
+        """Whether the header has the domain of `host`: by that a person knows whom it is about."""
+        domain = re.escape(".".join(host.split(".")[-2:]))
+        return re.search(rf"(?<![\w-]){domain}(?![\w-])", self._header().lower()) is not None
+
+    def _header(self) -> str:
+        return self.texts.get("SKILL.md", "").partition("\n---")[0]
 
     def everything(self) -> Iterator[Noted]:
         """Yield all facts."""

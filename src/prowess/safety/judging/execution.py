@@ -197,12 +197,14 @@ def _is_makers_own(url: str, scene: Scene) -> bool:
     path = url.partition("://")[2].partition("/")[2].partition("?")[0].rstrip("/")
     labels = host.split(".")
     is_installer = _INSTALL_PATH.search(path) or (not path and labels[0] in _INSTALL_LABELS)
-    if host in _CODE_HOSTS:
-        # There a repository is named after its tool.
-        owner = path.split("/")[1] if path.count("/") > 1 else ""
-    else:
+    if not is_installer:
+        return False
+    if host not in _CODE_HOSTS:
         owner = find_owner_label(host)
-    return bool(is_installer) and (scene.calls_program(owner) or scene.declares(owner))
+        return scene.calls_program(owner) or scene.declares(owner) or scene.is_about(host)
+    # There a repository is named after its tool: `tool`, `tool-cli`, `team-tool`.
+    name = path.split("/")[1] if path.count("/") > 1 else ""
+    return scene.calls_program(name) or any(map(scene.declares, (name, *re.split(r"[-_.]", name))))
 
 
 def _is_checkout(url: str) -> bool:

@@ -47,7 +47,10 @@ _DOUBLE_NEGATIVE = read_words(
     " doubt omit neglect refuse"
 )
 _QUOTED = re.compile(
-    r"\"[^\"\n]{3,400}\"|\u201c[^\u201d\n]{3,400}\u201d|`[^`\n]{3,400}`|(?<!\w)'[^'\n]{12,400}'(?!\w)"
+    # A quotation may go on in the next line of a paragraph.
+    r"\"[^\"\n]{3,400}(?:\n[^\"\n]{1,200})?\"|\u201c[^\u201d\n]{3,400}(?:\n[^\u201d\n]{1,200})?\u201d"
+    r"|\u00ab[^\u00bb\n]{3,400}(?:\n[^\u00bb\n]{1,200})?\u00bb"
+    r"|`[^`\n]{3,400}`|(?<!\w)'[^'\n]{12,400}'(?!\w)"
 )
 
 
@@ -259,7 +262,8 @@ def _match_together(
     for span, need in events:
         latest[need] = span
         spans = [seen for seen in latest if seen is not None]
-        if len(spans) == len(found) and _fits(cue, passage, spans):
+        # One phrase does not meet two needs.
+        if len(set(spans)) == len(found) and _fits(cue, passage, spans):
             yield spans
 
 
@@ -267,9 +271,23 @@ def _fits(cue: Pattern, passage: Passage, spans: Sequence[Span]) -> bool:
     first, last = min(span.first for span in spans), max(span.last for span in spans)
     if last - first > cue.near:
         return False
+    if cue.window is not Window.SECTION and _parts_rows(passage, first, last):
+        return False
     if cue.window is not Window.SENTENCE:
         return True
     return passage.sentence(first) == passage.sentence(last)
+
+
+_ROW_END = re.compile(r"\|[^\S\n]*\n[^\S\n]*\|")
+
+
+def _parts_rows(passage: Passage, first: int, last: int) -> bool:
+    """Whether a row of a table ends between two words: each row says something of its own."""
+    view = passage.view
+    between = view.text[passage.places[first][1] : passage.places[last][0]]
+    if view.path.endswith((".csv", ".tsv")):
+        return "\n" in between
+    return "|" in between and _ROW_END.search(between) is not None
 
 
 def _is_excluded(cue: Pattern, passage: Passage, first: int, last: int) -> bool:

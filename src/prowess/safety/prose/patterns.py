@@ -324,9 +324,23 @@ def _may_be_foreign(text: str) -> bool:
     return _SCRIPTS.search(text) is not None or any(word in lowered for word in every)
 
 
+# Marks of quotation that come in pairs, and how far one reaches.
+_PAIRS = ("\u00ab\u00bb", "\u201c\u201d", "\u300c\u300d", "\u300e\u300f")
+_QUOTATION = 200
+
+
+def _stands_between_marks(text: str, at: int) -> bool:
+    before = text[max(0, at - _QUOTATION) : at].rpartition("\n\n")[2]
+    behind = text[at : at + _QUOTATION].partition("\n\n")[0]
+    return any(
+        before.rfind(opening) > before.rfind(closing) and closing in behind
+        for opening, closing in _PAIRS
+    )
+
+
 def _find_contexts(rule: str, found: re.Match[str]) -> tuple[str, ...]:
     before = found.string[max(0, found.start() - _BEFORE) : found.start()]
-    if _OPENED.search(before):
+    if _OPENED.search(before) or _stands_between_marks(found.string, found.start()):
         return ("quoted",)
     # A concealment has its own "not".
     return ("negated",) if rule != "concealment" and _NEGATED.search(before) else ()
