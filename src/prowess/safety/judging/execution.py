@@ -113,7 +113,9 @@ def _run_remote(noted: Noted, scene: Scene) -> Iterator[Sighting]:
     fact = noted.fact
     url = _address(fact) or _find_fetched_before(fact, scene)
     url = fact.target if _is_checkout(fact.target) else url
-    if (is_local(find_host(url)) and url) or re.match(r"(?:xdg-)?open [$\"']", fact.target):
+    opened = re.match(r"(?:xdg-)?open [$\"']", fact.target)
+    # Packages of a registry are judged by their names.
+    if (is_local(find_host(url)) and url) or opened or fact.target.startswith(_REGISTRY):
         return
     is_named = re.search(r"[\w-]+\.[a-zA-Z]{2,}|\d+\.\d+|\d{6,}", url)
     nameless = not is_named and noted.setting.place in {"prose", "span"}
@@ -156,7 +158,7 @@ def _find_origin_contexts(fact: Fact, url: str, scene: Scene) -> tuple[str, ...]
     if installer and all(map(find_installer, _URLS.findall(fact.spot.text))):
         return (f"official installer: {installer.who}",)
     runs_file = (bool(fact.target) and "://" not in fact.target) or fact.subject in _CALLS
-    if runs_file and _is_checkout(url):
+    if _is_checkout(url) and (runs_file or _PACKAGE.search(url)):
         return ("a checkout of a public repository",)
     if is_checked and _is_makers_own(whole, scene):
         return ("the maker's own address",)
@@ -207,8 +209,17 @@ def _is_makers_own(url: str, scene: Scene) -> bool:
     return scene.calls_program(name) or any(map(scene.declares, (name, *re.split(r"[-_.]", name))))
 
 
+# How package managers name a repository: with what is installed before it, and which state behind.
+_PACKAGE = re.compile(r"(?:^|[\"']|@\s)git\+((?:https?|ssh)://[^\s\"'#]+?)(?:@[\w./-]+)?(?:[#\"'\s]|$)")
+_REGISTRY = ("npm:", "jsr:")
+
+
 def _is_checkout(url: str) -> bool:
-    return bool(_REPOSITORY.match(url)) and not re.search(r"/(?:releases|raw|archive|blob)/", url)
+    package = _PACKAGE.search(url)
+    plain = package[1] if package else url
+    return bool(_REPOSITORY.match(plain)) and not re.search(
+        r"/(?:releases|raw|archive|blob)/", plain
+    )
 
 
 def _address(fact: Fact) -> str:
@@ -318,7 +329,8 @@ def _reaches_out(fact: Fact) -> bool:
     if fact.act in {Act.SEND, Act.PERSIST, Act.REVERSE_SHELL, Act.TAMPER}:
         return True
     if fact.act is Act.FETCH:
-        return fact.target != "endpoint" and not is_local(find_host(fact.subject))
+        meant = fact.target != "endpoint" and not _GAP.search(fact.subject)
+        return meant and not is_local(find_host(fact.subject))
     if fact.act is Act.DELETE:
         return fact.subject.startswith(("~", "/", "$HOME"))
     if fact.act is Act.READ:
