@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import permutations
 
 from prowess.data import read_words
 from prowess.reading.views import Spot, View
@@ -257,14 +258,40 @@ def _match_together(
     cue: Pattern, passage: Passage, found: Sequence[list[Span]]
 ) -> Iterator[list[Span]]:
     """All concepts in any order: the shortest stretch that ends at each of them."""
-    events = sorted((span, need) for need, spans in enumerate(found) for span in spans)
+    events = sorted(
+        ((span, need) for need, spans in enumerate(found) for span in spans),
+        key=lambda event: (event[0].first, -event[0].last),
+    )
     latest: list[Span | None] = [None] * len(found)
+    earlier: list[Span | None] = [None] * len(found)
     for span, need in events:
-        latest[need] = span
-        spans = [seen for seen in latest if seen is not None]
-        # One phrase does not meet two needs.
-        if len(set(spans)) == len(found) and _fits(cue, passage, spans):
+        # A word of another phrase only counts where there is no better one.
+        if latest[need] is None or not any(one and _holds(one, span) for one in latest):
+            earlier[need], latest[need] = latest[need], span
+        spans = _choose_apart(latest, earlier)
+        if len(spans) == len(found) and _are_apart(spans) and _fits(cue, passage, spans):
             yield spans
+
+
+def _choose_apart(latest: Sequence[Span | None], earlier: Sequence[Span | None]) -> list[Span]:
+    """Return the last span of each need, or the one before where the last holds another's."""
+    known = [span for span in latest if span is not None]
+    if len(known) < len(latest) or _are_apart(known):
+        return known
+    pairs = zip(known, earlier, strict=True)
+    return [
+        before if before and any(one is not span and _holds(span, one) for one in known) else span
+        for span, before in pairs
+    ]
+
+
+def _are_apart(spans: Sequence[Span]) -> bool:
+    """Whether each need is met by words of its own: one phrase does not meet two."""
+    return not any(_holds(one, other) for one, other in permutations(spans, 2))
+
+
+def _holds(one: Span, other: Span) -> bool:
+    return one.first <= other.first and other.last <= one.last
 
 
 def _fits(cue: Pattern, passage: Passage, spans: Sequence[Span]) -> bool:
@@ -352,7 +379,7 @@ def _is_shown_below(passage: Passage, start: int, at: int) -> bool:
 _BEFORE_ORDER = read_words(
     "must should shall always then and or first please you to now also just please can next finally"
     " step note important required silently secretly quietly immediately automatically periodically"
-    " agent assistant ai claude simply not never but sure so that while"
+    " agent assistant ai claude simply not never but sure so that while finished done ready"
 )
 _CONDITIONS = read_words("if when whenever once after before unless where")
 _ITSELF = read_words("skill it agent assistant claude")
