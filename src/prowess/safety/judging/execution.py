@@ -204,13 +204,24 @@ def _is_makers_own(url: str, scene: Scene) -> bool:
     if host not in _CODE_HOSTS:
         owner = find_owner_label(host)
         return scene.calls_program(owner) or scene.declares(owner) or scene.is_about(host)
-    # There a repository is named after its tool: `tool`, `tool-cli`, `team-tool`.
-    name = path.split("/")[1] if path.count("/") > 1 else ""
-    return scene.calls_program(name) or any(map(scene.declares, (name, *re.split(r"[-_.]", name))))
+    # There a repository is named after its tool (`tool`, `tool-cli`, `team-tool`), or is spoken of.
+    team, _, rest = path.partition("/")
+    name, _, inside = rest.partition("/")
+    parts = (name, *re.split(r"[-_.]", name))
+    is_about = scene.calls_program(name) or any(map(scene.declares, parts))
+    return bool(inside) and (is_about or _speaks_of(f"{team}/{name}", url, scene))
+
+
+def _speaks_of(repository: str, url: str, scene: Scene) -> bool:
+    """Whether the skill names a repository beside the address of a script in it."""
+    link = re.compile(rf"(?:github|gitlab)\.com/{re.escape(repository)}(?![\w-])", re.IGNORECASE)
+    return any(link.search(text.replace(url, "")) for text in scene.texts.values())
 
 
 # How package managers name a repository: with what is installed before it, and which state behind.
-_PACKAGE = re.compile(r"(?:^|[\"']|@\s)git\+((?:https?|ssh)://[^\s\"'#]+?)(?:@[\w./-]+)?(?:[#\"'\s]|$)")
+_PACKAGE = re.compile(
+    r"(?:^|[\"']|@\s)git\+((?:https?|ssh)://[^\s\"'#]+?)(?:@[\w./-]+)?(?:[#\"'\s]|$)"
+)
 _REGISTRY = ("npm:", "jsr:")
 
 
