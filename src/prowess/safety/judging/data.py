@@ -14,6 +14,7 @@ from prowess.safety.hosts import (
     find_service,
     has_settled_name,
     is_cheap_host,
+    is_free_host,
     is_local,
     is_raw_address,
 )
@@ -244,6 +245,8 @@ def _find_speaking_part(host: str) -> str:
     Teams run servers of their own (`gitlab.team.com`), so all of a name that costs something; below
     one that does not, anybody puts any word.
     """
+    if is_free_host(host):
+        return ""
     return host if has_settled_name(host) else find_owner_label(host)
 
 
@@ -259,7 +262,11 @@ def _belongs_elsewhere(name: str, host: str) -> bool:
     owners = read_table(_FILE)["variables"]
     word = next((word for word in name.upper().split("_") if word in owners), None)
     where = _find_speaking_part(host)
-    return word is not None and not any(owner in where for owner in owners[word].split())
+    if word is not None:
+        return not any(owner in where for owner in owners[word].split())
+    # A key that begins with the name of a large service is that service's.
+    first = name.partition("_")[0].lower()
+    return len(first) > _SPEAKING and find_service(f"{first}.com") is not None
 
 
 def _is_owner(labels: tuple[str, ...], host: str) -> bool:
