@@ -251,6 +251,7 @@ _LOOSENS = re.compile(
     r"|skipDangerousMode|alwaysAllow",
     re.IGNORECASE,
 )
+_HOOKS = re.compile(r"[\"'.]hooks\b")
 # What a memory must not say about its writer.
 _CREED = re.compile(
     r"never ask|always trust|without (?:asking|confirm)|no approval|ignore (?:all|previous|any)"
@@ -403,7 +404,9 @@ def _judge_tampering(noted: Noted, scene: Scene) -> Sighting:
     if _LOOSENS.search(f"{fact.target} {fact.spot.view.text[:4000]}"):
         message, confidence = f"loosens what an agent may do: {path}", Confidence.HIGH
     elif noted.setting.place == "file" and path.startswith("~") and is_settings:
+        # Scripts set up status lines and servers; a hook is code that runs from then on.
         message = f"a script changes an agent's settings: {path}"
+        level = None if _HOOKS.search(fact.spot.view.text) else Level.WARN
     elif _CREED.search(fact.target) or _CREED.search(fact.spot.text):
         message = f"writes into an agent's memory that it is to be trusted: {path}"
     elif _SELF.search(path):

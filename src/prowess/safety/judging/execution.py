@@ -267,6 +267,9 @@ def _find_fetched_files(scene: Scene) -> dict[str, str]:
     return dict.fromkeys(written - trusted, "") | fetched
 
 
+_RECORDING = re.compile(r"\.(?:mp3|mp4|wav|ogg|m4a|flac|webm|mov|png|jpe?g|gif|webp|pdf)$", re.IGNORECASE)
+
+
 def _judge_fetched_elsewhere(scene: Scene) -> _Judged:
     """A file fetched by one command and run by another, each in a block of its own."""
     fetched = _find_fetched_files(scene)
@@ -276,6 +279,9 @@ def _judge_fetched_elsewhere(scene: Scene) -> _Judged:
         name = noted.fact.target.strip("'\"").split(" ")[0].rpartition("/")[2]
         # A name that nobody knows is no name that both have.
         known = name in fetched and name not in shipped and not name.startswith("$value")
+        # A player is started for a recording; a shell reads whatever its name is.
+        if _RECORDING.search(name) and noted.fact.subject == "process":
+            continue
         if not known or "remote" in noted.fact.flow:
             continue
         if not _is_checkout(fetched[name]):

@@ -16,7 +16,13 @@ from prowess.data import read_table, read_words
 from prowess.reading.views import read_loose_letters
 from prowess.safety.environment import denied_group
 from prowess.safety.facts import Act, Fact, Noted, Scene
-from prowess.safety.hosts import find_host, find_service, is_local, is_raw_address
+from prowess.safety.hosts import (
+    find_host,
+    find_service,
+    is_cheap_host,
+    is_local,
+    is_raw_address,
+)
 from prowess.safety.model import Confidence, Level, Sighting
 
 _FILE = "safety/judging/packages.toml"
@@ -410,6 +416,8 @@ def _registry_packages(noted: Noted) -> Sighting | None:
         return None
     # A company has an index of its own; it has no need to be reached in the open.
     is_open = fact.target.partition("//")[0].endswith("http:") or is_raw_address(host)
+    # Nor does it lie under an ending that costs next to nothing.
+    is_open = is_open or is_cheap_host(host)
     level = None if is_open else Level.WARN
     message = f"takes packages from {host}"
     return Sighting("registry-redirect", fact.spot, message, Confidence.MEDIUM, level)

@@ -17,6 +17,7 @@ from prowess.safety.paths import is_agent_path, path_label, persist_kind
 
 _TOKEN = re.compile(r"'[^'\n]*+'|\"(?:[^\"\\\n]++|\\.)*+\"|[()\n;]")
 _PATH = re.compile(r"(?:[~$%/]|\.{1,2}[/\\]|[A-Za-z]:[/\\]|\.\w)[\w.~$%:/\\{}*@+-]{2,200}")
+_LITERAL = re.compile(r"\"((?:[^\"\\\n]++|\\.)*+)\"")
 _URL = re.compile(r"(?:https?|ftp|stratum\+tcp)://[^\s'\"`)<>;|,]{1,500}", re.IGNORECASE)
 _SETTING = re.compile(
     r"\s*(?:my\s+|our\s+|local\s+|var\s+"
@@ -261,7 +262,9 @@ def _labels(notes: _Notes, statement: str) -> tuple[frozenset[str], str]:
         name = next(group for group in found.groups() if group)
         if name.upper() not in load_words("powershell", "plain_names"):
             labels.add(f"env:{name}")
-    for path in _PATH.findall(statement):
+    # A member is written like a hidden file; a file of compiled code stands between quotes.
+    said = " ".join(_LITERAL.findall(statement)) if notes.is_compiled else statement
+    for path in _PATH.findall(said):
         label = path_label(path)
         if label:
             labels.add(label)
