@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from itertools import permutations
+from itertools import combinations
 
 from prowess.data import read_words
 from prowess.reading.views import Spot, View
@@ -266,7 +266,7 @@ def _match_together(
     earlier: list[Span | None] = [None] * len(found)
     for span, need in events:
         # A word of another phrase only counts where there is no better one.
-        if latest[need] is None or not any(one and _holds(one, span) for one in latest):
+        if latest[need] is None or not any(one and _overlaps(one, span) for one in latest):
             earlier[need], latest[need] = latest[need], span
         spans = _choose_apart(latest, earlier)
         if len(spans) == len(found) and _are_apart(spans) and _fits(cue, passage, spans):
@@ -280,18 +280,18 @@ def _choose_apart(latest: Sequence[Span | None], earlier: Sequence[Span | None])
         return known
     pairs = zip(known, earlier, strict=True)
     return [
-        before if before and any(one is not span and _holds(span, one) for one in known) else span
+        before if before and any(one is not span and _overlaps(span, one) for one in known) else span
         for span, before in pairs
     ]
 
 
 def _are_apart(spans: Sequence[Span]) -> bool:
     """Whether each need is met by words of its own: one phrase does not meet two."""
-    return not any(_holds(one, other) for one, other in permutations(spans, 2))
+    return not any(_overlaps(one, other) for one, other in combinations(spans, 2))
 
 
-def _holds(one: Span, other: Span) -> bool:
-    return one.first <= other.first and other.last <= one.last
+def _overlaps(one: Span, other: Span) -> bool:
+    return one.first <= other.last and other.first <= one.last
 
 
 def _fits(cue: Pattern, passage: Passage, spans: Sequence[Span]) -> bool:
