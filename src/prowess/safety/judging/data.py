@@ -331,7 +331,9 @@ def _judge_across_files(scene: Scene, reads: list[Noted], sends: list[Noted]) ->
 
 
 def _may_meet(scene: Scene, read: Noted, send: Noted) -> bool:
-    if "file" not in {read.setting.place, send.setting.place}:
+    # A page reads the cookies that it has set itself.
+    own_page = "document.cookie" in read.fact.spot.text
+    if own_page or "file" not in {read.setting.place, send.setting.place}:
         return False
     if find_service(send.fact.subject) or is_local(find_host(send.fact.subject)):
         return False

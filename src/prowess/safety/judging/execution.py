@@ -369,7 +369,8 @@ def _judge_fetch(noted: Noted, scene: Scene) -> Iterator[Sighting]:
     if fact.act is Act.FETCH and _OWN_ORDERS.search(fact.target):
         message = "replaces its own instructions by what it fetches"
         # A skill is installed by fetching its page into the folder of skills.
-        level = Level.WARN if "/skills/" in fact.target else None
+        known = "/skills/" in fact.target or _has_named_owner(fact.subject)
+        level = Level.WARN if known else None
         yield Sighting("remote-instructions", fact.spot, message, level=level)
     host = find_host(fact.subject)
     if not host or is_local(host):

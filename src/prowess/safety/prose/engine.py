@@ -377,7 +377,7 @@ def _is_shown_below(passage: Passage, start: int, at: int) -> bool:
 
 # What stands before the verb of an order; before a verb that tells stands its subject.
 _BEFORE_ORDER = read_words(
-    "must should shall always then and or first please you to now also just please can next finally"
+    "must should shall always then and or first please you to now also just please next finally"
     " step note important required silently secretly quietly immediately automatically periodically"
     " agent assistant ai claude simply not never but sure so that while finished done ready"
 )

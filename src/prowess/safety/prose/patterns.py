@@ -143,6 +143,9 @@ def _end_behind_hole(text: str, at: int, limit: int) -> int:
             continue
         if text.find(")", mark, hole.start()) >= 0:
             return -1
+        # Where a reader came from is counted under names that every maker of pages uses.
+        if text.startswith("utm_", mark + 1):
+            continue
         if end := _LINK_END.match(text, hole.end(), limit):
             return end.end() - 1
     return -1
