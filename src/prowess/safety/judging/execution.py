@@ -267,7 +267,9 @@ def _find_fetched_files(scene: Scene) -> dict[str, str]:
     return dict.fromkeys(written - trusted, "") | fetched
 
 
-_RECORDING = re.compile(r"\.(?:mp3|mp4|wav|ogg|m4a|flac|webm|mov|png|jpe?g|gif|webp|pdf)$", re.IGNORECASE)
+_RECORDING = re.compile(
+    r"\.(?:mp3|mp4|wav|ogg|m4a|flac|webm|mov|png|jpe?g|gif|webp|pdf)$", re.IGNORECASE
+)
 
 
 def _judge_fetched_elsewhere(scene: Scene) -> _Judged:

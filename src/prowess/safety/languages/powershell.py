@@ -69,7 +69,9 @@ _SHELL_OUT = re.compile(
     r"|`([^`\n]{2,2000})`"
 )
 # What a program hands to a shell, an argument of its own.
-_SHELL_ARGUMENT = re.compile(r"\"[-/]c\"\s*[,)]\s*(?:\.arg\()?\s*\"((?:[^\"\\\n]++|\\.){1,2000}+)\"")
+_SHELL_ARGUMENT = re.compile(
+    r"\"[-/]c\"\s*[,)]\s*(?:\.arg\()?\s*\"((?:[^\"\\\n]++|\\.){1,2000}+)\""
+)
 _ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 _MAX_TEXT = 400_000
 _MAX_STATEMENT = 4_000

@@ -278,11 +278,11 @@ def _choose_apart(latest: Sequence[Span | None], earlier: Sequence[Span | None])
     known = [span for span in latest if span is not None]
     if len(known) < len(latest) or _are_apart(known):
         return known
-    pairs = zip(known, earlier, strict=True)
-    return [
-        before if before and any(one is not span and _overlaps(span, one) for one in known) else span
-        for span, before in pairs
-    ]
+    chosen: list[Span] = []
+    for span, before in zip(known, earlier, strict=True):
+        shared = any(_overlaps(span, other) for other in known if other is not span)
+        chosen.append(before if before and shared else span)
+    return chosen
 
 
 def _are_apart(spans: Sequence[Span]) -> bool:

@@ -328,7 +328,7 @@ def _may_be_foreign(text: str) -> bool:
 
 
 # Marks of quotation that come in pairs, and how far one reaches.
-_PAIRS = ("\u00ab\u00bb", "\u201c\u201d", "\u300c\u300d", "\u300e\u300f")
+_PAIRS = (("\u00ab", "\u00bb"), ("\u201c", "\u201d"), ("\u300c", "\u300d"), ("\u300e", "\u300f"))
 _QUOTATION = 200
 
 

@@ -59,7 +59,9 @@ def run_words(state: Walker, site: Site, parts: tuple[Value, ...]) -> None:
         state.embed(language, parts[script], flow)
     else:
         at = _find_script(texts) if language else 0
-        subject, shown = (language, texts[at] if at else "") if language else ("process", " ".join(texts))
+        subject, shown = (
+            (language, texts[at] if at else "") if language else ("process", " ".join(texts))
+        )
         # What stands behind a script is data for it, and is not run.
         run = labels_of(parts[: at + 1]) if at else flow
         state.emit(Act.EXEC, site.node, subject, shown, run)
@@ -183,7 +185,8 @@ def run_process(state: Walker, site: Site) -> Value:
             texts += (value.text,)
     fed = site.keywords.get("input", UNKNOWN).labels | site.keywords.get("stdin", UNKNOWN).labels
     first = texts[0].split() if texts and texts[0] else []
-    if fed & {"remote", "decoded"} and first and find_language(first[0]) and not _find_script(first):
+    obeys = first and find_language(first[0]) and not _find_script(first)
+    if obeys and fed & {"remote", "decoded"}:
         # What an interpreter is fed is what it runs.
         state.emit(Act.EXEC, site.node, "shell", texts[0] or "", fed)
     return labelled(label_output(texts) | _keep_labels(command.labels | fed), site.name + "()")
