@@ -14,7 +14,6 @@ from prowess.hooks.samples import (
     appended,
     shaped,
     silence,
-    specific,
 )
 
 _PROMPTED = (
@@ -110,7 +109,9 @@ def test_answers_are_ascii_on_one_line_whatever_they_say() -> None:
     ],
 )
 def test_a_schema_says_what_is_wrong_with_an_answer(said: str, problem: str) -> None:
-    assert problem in specific("UserPromptSubmit")(said)
+    context = {"hookEventName": "UserPromptSubmit", "additionalContext": CONTEXT}
+
+    assert problem in shaped({"hookSpecificOutput": context})(said)
 
 
 def test_a_schema_tells_numbers_from_switches() -> None:
