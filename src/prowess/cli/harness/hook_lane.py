@@ -34,9 +34,10 @@ def run_and_leave() -> None:
     # Before numpy is loaded: one message is no work to share, and threads that wait for some take
     # the processor from whoever else runs.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _call.begun = _find_begin()
     # Where all of it went before we began, there is still enough to say so.
     limit_time(max(_LEAST_SECONDS, _allowed()))
-    run()
+    _answer()
     # The caller may have gone.
     with suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
@@ -47,16 +48,22 @@ def _allowed() -> float:
     """Return for how many seconds this may still go on, a little less than its caller waits."""
     given = os.environ.get("PROWESS_HOOK_SECONDS", "")
     whole = int(given) * _EARLIER if given.isdecimal() and int(given) else _MOST_SECONDS
-    return whole - (time.monotonic() - _begun)
+    return whole - (time.monotonic() - _call.begun)
 
 
 def run() -> int:
     """Answer the payload on standard input; return the exit code, which is always zero."""
+    # The process may be older than the call.
+    _call.begun, _call.payload = time.monotonic(), None
+    _answer()
+    return 0
+
+
+def _answer() -> None:
     # Whoever answers notes what went wrong; the rest is a caller that has gone, or no standard
     # input: nobody can do anything about it, and the agent must not be disturbed.
     with suppress(Exception):
         _run()
-    return 0
 
 
 def _run() -> None:
@@ -70,7 +77,7 @@ def _run() -> None:
         )
         return
     raw = read_input(stream, _MOST_BYTES + 1)
-    _came[:] = [raw]
+    _call.payload = raw
     current = current_folder()
     state = state_folder(os.environ, current)
     if len(raw) > _MOST_BYTES:
@@ -87,7 +94,7 @@ def _run() -> None:
         return
     from prowess.wiring.hook import HookPlace, answer_alone
 
-    answer_alone(raw, os.environ, HookPlace(current, state, _begun), _show)
+    answer_alone(raw, os.environ, HookPlace(current, state, _call.begun), _show)
 
 
 def _find_begin() -> float:
@@ -108,9 +115,15 @@ def _find_begin() -> float:
     return now - age if 0 < age < _MOST_SECONDS else now
 
 
-# When this call began, and its payload once that was read.
-_begun = _find_begin()
-_came: list[bytes] = []
+class _Call:
+    """The call at hand, as whoever ends the process has to tell of it."""
+
+    begun = time.monotonic()
+    # Once it was read.
+    payload: bytes | None = None
+
+
+_call = _Call()
 
 
 def _note(problem: str) -> None:
@@ -118,11 +131,12 @@ def _note(problem: str) -> None:
     from prowess.host.harness.call_records import HookLog
 
     log = HookLog(state_folder(os.environ, current_folder()))
-    now_ms, took_ms = time.time_ns() // 1_000_000, round((time.monotonic() - _begun) * 1_000)
+    now_ms, took_ms = time.time_ns() // 1_000_000, round((time.monotonic() - _call.begun) * 1_000)
     from prowess.hooks.answers import read
     from prowess.hooks.harness import HookCall, Moment
 
-    caller = read(_came[0] if _came else _read_waiting(), os.environ)
+    payload = _read_waiting() if _call.payload is None else _call.payload
+    caller = read(payload, os.environ)
     if caller is None:
         log.note_unknown(now_ms, problem)
         return
