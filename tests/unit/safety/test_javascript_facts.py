@@ -262,6 +262,18 @@ def test_typescript_is_read_around_its_types() -> None:
     assert [part.view.text for part in read(code).snippets] == ["id"]
 
 
+def test_accessors_whose_types_are_unions_are_no_nesting() -> None:
+    pair = (
+        "  get {0}(): {1} {{ return this.o.{0}; }}\n  set {0}(to: {1}) {{ this.o.{0} = to; }}\n\n"
+    )
+    kinds = ("(string & {}) | Model", "'auto' | \"none\" | null", "\n    | A[]\n    | null")
+    plain = [pair.format(f"f{at}", "number | null") for at in range(60)]
+    texts = ["".join((pair.format("first", kind), *plain)) for kind in kinds]
+    codes = [f"export class Agent extends Base {{\n{text}}}\n" for text in texts]
+
+    assert [read(code).unread for code in codes] == ["", "", ""]
+
+
 def test_what_reaches_the_text_from_outside_flows_on() -> None:
     view = View.raw("a.js", "eval(require('fs').readFileSync(0, 'utf8'))")
     (fact,) = [f for f in read_javascript(view, frozenset(("remote",))).facts if f.act is Act.EXEC]

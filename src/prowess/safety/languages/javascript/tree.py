@@ -21,8 +21,11 @@ _TYPE = (
     r"(?:readonly )?(?:string|number|boolean|any|unknown|void|never|object|bigint|null|undefined"
     r"|(?:[A-Za-z]\w{0,40}\.)?[A-Z]\w{0,60}(?:<[\w\s,.\[\]|'\"<>{}:;]{0,200}>)?)(?:\[\]){0,3}"
 )
+# A type only beside another one: as values, texts and objects are not joined by these signs.
+_MEMBER = rf"(?:{_TYPE}|'[^'\n]{{0,60}}'|\"[^\"\n]{{0,60}}\"|\({_TYPE} & \{{\}}\))(?:\[\]){{0,3}}"
+_UNION = rf"\s{{0,40}}\|?\s{{0,4}}{_MEMBER}(?:\s{{0,40}}[|&]\s{{0,4}}{_MEMBER}){{1,12}}"
 _TYPES = re.compile(
-    rf"(?<=[\w\])}}])[?!]?:\s{{0,4}}{_TYPE}(?:\s{{0,4}}[|&]\s{{0,4}}{_TYPE}){{0,8}}"
+    rf"(?<=[\w\])}}])[?!]?:(?:{_UNION}|\s{{0,4}}{_TYPE})"
     r"(?=\s{0,40}(?:[,)=;{]|\n|$))"
     rf"|\s(?:as|satisfies)\s(?:const|{_TYPE})"
     r"|(?<=\w)!(?=[.)\];,])"
