@@ -252,25 +252,26 @@ def test_an_inline_table_is_refused_with_the_line_to_write_and_the_way_around(
 def test_whoever_is_connected_elsewhere_already_is_told_before_it_is_written(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert _connect("gemini", "--user") == 0
+    assert _connect("codex", "--user") == 0
     assert "hook may run twice" not in capsys.readouterr().out
 
-    assert main(["connect", "gemini", "--project", "--dry-run"]) == 0
+    assert main(["connect", "codex", "--project", "--dry-run"]) == 0
 
     said = " ".join(capsys.readouterr().out.split())
     assert "each hook may run twice" in said
-    assert "prowess connect gemini --user --remove" in said
+    assert "prowess connect codex --user --remove" in said
 
 
 @pytest.mark.usefixtures("world")
 def test_who_runs_the_same_hook_once_is_not_warned_of_a_second_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert _connect("claude-code", "--user") == 0
+    for harness in ("claude-code", "gemini", "qwen"):
+        assert _connect(harness, "--user") == 0
 
-    assert main(["connect", "claude-code", "--project", "--dry-run"]) == 0
+        assert main(["connect", harness, "--project", "--dry-run"]) == 0
 
-    assert "hook may run twice" not in " ".join(capsys.readouterr().out.split())
+        assert "hook may run twice" not in " ".join(capsys.readouterr().out.split()), harness
 
 
 def test_a_read_only_file_is_spoken_of_in_the_plan(

@@ -142,13 +142,13 @@ def check_skill(
     }
     solid = any(kind not in _ANYBODYS for kind, _ in ties)
     anchored = solid and len(ties) >= max(_ANCHORS, len(missing))
-    checked = []
+    checked, listed = [], {*_LISTS, *_find_lists()}
     for claim, verdict in found:
         ours = verdict
         if not ties and claim.kind in _ANYBODYS:
             ours = verdict._replace(instead="", closed=False)
-        elif not solid and claim.owner and claim.owner[0] in {*_LISTS, *_find_lists()}:
-            # Lists of a project say nothing of what a skill of another one names.
+        elif not (solid or files.place) and listed.intersection(claim.owner[:1]):
+            # Lists of a project say nothing of what a skill from elsewhere names.
             ours = verdict._replace(closed=False)
         checked.append(looker.decide(claim, ours, held=key_of(claim) in held, anchored=anchored))
     return SkillFreshness(skill=skill, claims=_without_echoes(_without_strangers(checked)))
