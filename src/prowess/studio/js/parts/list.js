@@ -33,12 +33,14 @@ export class WindowedList {
       h("div", { class: "rows-window", role: "presentation", style: { transform: `translateY(${first * this.rowHeight}px)` } }, drawn)));
   }
 
-  // Bring a row into sight, for the keyboard.
-  reveal(place) {
+  // Bring a row into sight, for the keyboard; into the middle, where what stands above may still grow.
+  reveal(place, { middle = false } = {}) {
     if (!this.node || place < 0) return;
     const top = place * this.rowHeight;
-    if (top < this.node.scrollTop) this.node.scrollTop = top;
-    else if (top + this.rowHeight > this.node.scrollTop + this.node.clientHeight) this.node.scrollTop = top + this.rowHeight - this.node.clientHeight;
+    const spare = this.node.clientHeight - this.rowHeight;
+    if (middle) this.node.scrollTop = top - spare / 2;
+    else if (top < this.node.scrollTop) this.node.scrollTop = top;
+    else if (top > this.node.scrollTop + spare) this.node.scrollTop = top - spare;
   }
 
   _appear(node) {

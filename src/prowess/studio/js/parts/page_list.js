@@ -21,12 +21,14 @@ export class PageList extends WindowedList {
     }, h("div", { class: "rows-window", role: "presentation", style: { transform: `translateY(${first * this.rowHeight}px)` } }, drawn));
   }
 
-  reveal(place) {
+  reveal(place, { middle = false } = {}) {
     if (!this.node || place < 0) return;
     const above = this.node.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top;
     const top = above + place * this.rowHeight;
-    if (top < 0) this.scroller.scrollTop += top;
-    else if (top + this.rowHeight > this.scroller.clientHeight) this.scroller.scrollTop += top + this.rowHeight - this.scroller.clientHeight;
+    const spare = this.scroller.clientHeight - this.rowHeight;
+    if (middle) this.scroller.scrollTop += top - spare / 2;
+    else if (top < 0) this.scroller.scrollTop += top;
+    else if (top > spare) this.scroller.scrollTop += top - spare;
     this._measure();
   }
 

@@ -211,7 +211,7 @@ let revealed = "";
 function revealChosen(shown) {
   const at = shown.findIndex((row) => row.kind === "entry" && isChosen(row.entry));
   const key = at < 0 ? "" : keyOf(shown[at]);
-  if (key && key !== revealed) requestAnimationFrame(() => list.reveal(at));
+  if (key && key !== revealed) requestAnimationFrame(() => list.reveal(at, { middle: true }));
   revealed = key;
 }
 

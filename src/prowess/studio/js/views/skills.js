@@ -257,7 +257,7 @@ function revealChosen(rows) {
   const key = name && report.state === "ready" ? `${agentId()} ${name}` : "";
   if (key && key !== revealed) {
     const at = rows.findIndex((skill) => skill.name === name);
-    if (at >= 0) requestAnimationFrame(() => list.reveal(at));
+    if (at >= 0) requestAnimationFrame(() => list.reveal(at, { middle: true }));
   }
   revealed = key;
 }
