@@ -197,7 +197,14 @@ def test_days_without_anything_are_there_and_numbers_add_up(guest: Peer) -> None
     assert found["skills"][0]["name"] == "code-review"
 
 
-def test_what_was_never_used_is_named_and_what_was_is_not(guest: Peer) -> None:
+def test_what_was_never_used_is_named_and_what_was_is_not(shared: StudioWorld, guest: Peer) -> None:
+    def is_scanned() -> bool:
+        skills = _asked(guest, "skills.status", {"agentId": "main"})["skills"]
+        return not any(skill.get("scannerBlock", {}).get("pending") for skill in skills)
+
+    # What the gateway scans while nobody waits is ready when that is done, and not before.
+    World(shared.gateway.hub, shared.port).until(is_scanned)
+
     found = _asked(guest, "skills.activity", {"agentId": "main"})
 
     assert "brand-voice" in found["neverUsed"]
