@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 from prowess.hooks.samples import SAMPLES
@@ -23,14 +24,15 @@ from prowess.wiring.hook import answer_hook
 _MOST_ORDINARY, _LEAST_FITTING = 4, 18
 
 
-def _read_pages(folder: Path) -> dict[str, tuple[str, str]]:
+def read_pages(folder: Path) -> dict[str, tuple[str, str]]:
     """Return description and body of each skill of a labelled set."""
     with lzma.open(folder / "skills.jsonl.xz", "rt", encoding="utf-8") as lines:
         skills = [json.loads(line) for line in lines]
     return {skill["name"]: (skill["description"], skill["body"]) for skill in skills}
 
 
-def _write_skills(folder: Path, pages: dict[str, tuple[str, str]]) -> None:
+def write_skills(folder: Path, pages: Mapping[str, tuple[str, str]]) -> None:
+    """Put skills where a harness finds them in a project."""
     for skill, (about, body) in pages.items():
         place = folder / ".claude" / "skills" / skill
         place.mkdir(parents=True)
@@ -48,11 +50,12 @@ def main() -> int:
     ordinary, fits = table["ordinary"][given.set], table["fitting"][given.set]
     pages = {skill: (about, table["bodies"][skill]) for skill, about in table["skills"].items()}
     if given.public is not None:
-        fits, pages = table["fitting"]["public"], _read_pages(given.public)
+        many = "-many" if given.set == "many" else ""
+        fits, pages = table["fitting"][f"public{many}"], read_pages(given.public)
     sample = next(json.loads(one.payload) for one in SAMPLES if one.event == "UserPromptSubmit")
     with tempfile.TemporaryDirectory(prefix="ph") as root:
         folder = Path(root, "w")
-        _write_skills(folder, pages)
+        write_skills(folder, pages)
         environ = {**os.environ, "HOME": root}
         with open_runtime(folder, home=Path(root, "s"), environ=environ) as runtime:
             runtime.skills.status()

@@ -181,6 +181,53 @@ class Signs:
     idle: float | Floats = 0.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clarity:
+    """What tells that a skill is meant from what is merely the best: a logistic regression.
+
+    Unlike a score it asks nothing of the catalogue: it is the same for long texts and short.
+    """
+
+    # The cosine of message and skill.
+    meaning: float
+    # The words that they share, and by how much those are more than with any other skill.
+    words: float
+    lead: float
+    # The logarithm of how much the message says in rare words.
+    said: float
+    none: float
+
+
+@cache
+def read_clarity() -> Clarity:
+    """Return the weights that were fitted for the model that ships."""
+    return Clarity(**read_table("model/clarity.toml"))
+
+
+def list_clues(meant: Floats, shared: Floats, mass: float) -> Floats:
+    """Return what clarity weighs, in the order of its weights: a row for each skill."""
+    # What is shared with no other skill: the best has the second to beat, and all others the best.
+    second, first = np.sort(np.append(shared, np.zeros(2, np.float32)))[-2:]
+    lead = shared - np.where(shared == first, second, first)
+    said = np.full(len(shared), np.log1p(mass), np.float32)
+    return np.stack([meant, shared, lead, said], axis=1)
+
+
+def measure_clarity(meant: Floats, shared: Floats, mass: float) -> Floats:
+    """Return for each skill how likely it is that a person who wrote the message means it.
+
+    Args:
+        meant: the cosine of the message with each skill.
+        shared: how far each has the words of the message.
+        mass: how much the message says in rare words.
+    """
+    by = read_clarity()
+    weights = np.array([by.meaning, by.words, by.lead, by.said], np.float32)
+    odds = list_clues(meant, shared, mass) @ weights + by.none
+    found: Floats = 1 / (1 + np.exp(-odds))
+    return found
+
+
 def _many(words_per_skill: float) -> float:
     return words_per_skill / (words_per_skill + 400)
 

@@ -32,6 +32,8 @@ class Match:
     # What each signal adds to the evidence that the score is made from.
     signals: Mapping[str, float] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
+    # How likely it is, by words and meaning alone, that this skill is meant, whatever is loaded.
+    clarity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ whether one is needed at all. A reason is a sentence that a person can check aga
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from prowess.routing.decision import (
     Scale,
     Signs,
     fuse,
+    measure_clarity,
     measure_nearness,
     read_scale,
     read_shares,
@@ -182,6 +183,8 @@ class Ranking:
     mentions: bool
     # Why a skill is out of the running, by its place in the index.
     excluded: Mapping[int, str]
+    # How clearly each skill is meant; nothing without a vector.
+    clarity: Floats | None
 
     @property
     def confidence(self) -> float:
@@ -280,7 +283,7 @@ def _find_called(index: SkillIndex, query: Query, choice: RouteChoice) -> Route 
 def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking:
     """Score every skill for the message."""
     scale = scale or read_scale()
-    fused, signs, reading = _weigh(index, query)
+    fused, signs, reading, clarity = _weigh(index, query)
     hints = index.hints.of(_cut_long(query.message), query.context.paths)
     outright = add_hints(hints, len(index.skills))
     excluded = _find_excluded(index, hints, query.context)
@@ -311,10 +314,18 @@ def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking
         reading=reading,
         mentions=is_mention(query.message),
         excluded=excluded,
+        clarity=clarity,
     )
 
 
-def _weigh(index: SkillIndex, query: Query) -> tuple[Fused, Signs, MessageReading]:
+class _Weighed(NamedTuple):
+    fused: Fused
+    signs: Signs
+    reading: MessageReading
+    clarity: Floats | None
+
+
+def _weigh(index: SkillIndex, query: Query) -> _Weighed:
     """Return how words and meaning fit each skill, and what is known of the message."""
     lexical = match_words(index, query)
     words = index.lexical.words_per_skill
@@ -342,7 +353,8 @@ def _weigh(index: SkillIndex, query: Query) -> tuple[Fused, Signs, MessageReadin
         leaning=leaning,
         idle=reading.idle,
     )
-    return _add_judgement(fused, query.judged), signs, reading
+    clarity = None if dense is None else measure_clarity(dense.whole, lexical.damped, lexical.mass)
+    return _Weighed(_add_judgement(fused, query.judged), signs, reading, clarity)
 
 
 def match_words(index: SkillIndex, query: Query) -> LexicalScores:
@@ -401,6 +413,7 @@ def make_match(index: SkillIndex, query: Query, ranking: Ranking, place: int) ->
             *find_reasons(index, query.english, query.vector, place, hints),
             *_find_circumstances(ranking, place),
         ),
+        clarity=0.0 if ranking.clarity is None else float(ranking.clarity[place]),
     )
 
 

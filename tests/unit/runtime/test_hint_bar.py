@@ -1,65 +1,80 @@
 """Which answers are worth a word to a coding agent that did not ask."""
 
+import numpy as np
 import pytest
 
-from prowess.routing.model import Decision, Match, Route, Thresholds
-from prowess.runtime.route.answer import stands_out
+from prowess.routing.decision import measure_clarity
+from prowess.routing.model import Decision, Match, Route, Status, Thresholds
+from prowess.runtime.route.answer import CLEAR, find_sure
 from prowess.testing import make_skill
 
-_FORMS = make_skill("pdf-forms", description="Fills in PDF forms.")
-_OTHERS = [make_skill(f"other-{number}", description="Another.") for number in range(3)]
+_SKILLS = [make_skill(f"skill-{number}", description="Does a thing.") for number in range(4)]
 _THRESHOLDS = Thresholds(load=0.5, offer=0.2)
+_UNCLEAR = CLEAR / 2
 
 
-def _route(*scores: float, **signals: float) -> Route:
-    skills = [_FORMS, *_OTHERS]
-    matches = tuple(
-        Match(skill=skill, score=score, signals=signals, reasons=())
-        for skill, score in zip(skills, scores, strict=False)
-    )
-    loads = scores[0] >= _THRESHOLDS.load
-    return Route(
-        decision=Decision.LOAD if loads else Decision.OFFER,
+def _match(place: int, score: float, clarity: float, **signals: float) -> Match:
+    return Match(skill=_SKILLS[place], score=score, clarity=clarity, signals=signals, reasons=())
+
+
+def _find(*matches: Match, decision: Decision | None = None, degraded: bool = False) -> list[str]:
+    loads = bool(matches) and matches[0].score >= _THRESHOLDS.load
+    route = Route(
+        decision=decision or (Decision.LOAD if loads else Decision.OFFER),
+        status=Status.DEGRADED if degraded else Status.OK,
         thresholds=_THRESHOLDS,
-        matches=matches[:1],
+        matches=matches,
         considered=matches,
     )
+    return [match.skill.name for match in find_sure(route)]
 
 
-@pytest.mark.parametrize("scores", [(0.9, 0.85), (0.7, 0.5), (0.3, 0.1), (0.55, 0.3), (0.6,)])
-def test_a_skill_stands_out_by_its_score_or_by_its_lead(scores: tuple[float, ...]) -> None:
-    assert stands_out(_route(*scores), "flatten this tax return")
+@pytest.mark.parametrize("score", [0.3, 0.9])
+def test_what_is_clearly_meant_is_told_whatever_would_be_loaded(score: float) -> None:
+    assert _find(_match(0, score, 0.8)) == ["skill-0"]
 
 
-@pytest.mark.parametrize("scores", [(0.55, 0.5), (0.3, 0.2), (0.45, 0.4)])
-def test_what_hardly_leads_and_is_no_certain_fit_is_not_told(scores: tuple[float, ...]) -> None:
-    assert not stands_out(_route(*scores), "flatten this tax return")
+def test_a_high_score_alone_is_not_told() -> None:
+    assert _find(_match(0, 0.9, _UNCLEAR)) == []
 
 
-def test_half_of_a_name_asks_for_more_than_none_or_all_of_it() -> None:
-    found = _route(0.6, 0.4)
-
-    assert stands_out(found, "flatten this tax return")
-    assert not stands_out(found, "the button of the form is grey")
-    assert stands_out(found, "flatten the form in the pdf")
+def test_the_clearest_of_the_first_is_named_first() -> None:
+    assert _find(_match(0, 0.4, 0.5), _match(1, 0.3, 0.9)) == ["skill-1"]
 
 
-def test_what_an_occasion_alone_speaks_for_has_no_lead() -> None:
-    assert not stands_out(_route(0.45, 0.06, occasion=0.2), "why is there a sleep here")
-    assert stands_out(_route(0.55, 0.5, occasion=0.2), "it crashes when I save")
+def test_what_is_said_outright_comes_before_what_is_clear() -> None:
+    assert _find(_match(0, 0.9, 0.9), _match(1, 0.6, 0.1, named=1.0)) == ["skill-1", "skill-0"]
+
+
+def test_what_an_occasion_alone_speaks_for_has_to_be_loaded() -> None:
+    assert _find(_match(0, 0.45, _UNCLEAR, occasion=0.2)) == []
+    assert _find(_match(0, 0.55, _UNCLEAR, occasion=0.2)) == ["skill-0"]
 
 
 def test_what_is_only_mentioned_is_not_told() -> None:
-    route = _route(0.8, 0.1)
-    mentioned = Route(
-        decision=Decision.OFFER,
-        thresholds=route.thresholds,
-        matches=route.matches,
-        considered=route.considered,
-    )
-
-    assert not stands_out(mentioned, "I ran it before")
+    assert _find(_match(0, 0.8, 0.9), decision=Decision.OFFER) == []
 
 
-def test_nothing_stands_out_of_nothing() -> None:
-    assert not stands_out(Route(decision=Decision.NONE, thresholds=_THRESHOLDS), "hello")
+def test_without_an_encoder_a_load_is_told() -> None:
+    assert _find(_match(0, 0.8, 0.0), degraded=True) == ["skill-0"]
+    assert _find(_match(0, 0.3, 0.0), degraded=True) == []
+
+
+def test_nothing_is_told_of_nothing() -> None:
+    assert _find(decision=Decision.NONE) == []
+
+
+def test_words_that_no_other_skill_shares_make_a_skill_clearer() -> None:
+    meant = np.array([0.4, 0.4, 0.1], np.float32)
+    alone = measure_clarity(meant, np.array([0.3, 0.0, 0.0], np.float32), mass=2.0)
+    shared = measure_clarity(meant, np.array([0.3, 0.3, 0.0], np.float32), mass=2.0)
+
+    assert alone[0] > shared[0]
+    assert shared[0] == shared[1]
+    assert alone[2] < CLEAR
+
+
+def test_a_single_skill_has_no_other_to_beat() -> None:
+    (found,) = measure_clarity(np.array([0.5], np.float32), np.array([0.4], np.float32), mass=2.0)
+
+    assert found > CLEAR

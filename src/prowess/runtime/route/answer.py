@@ -23,7 +23,6 @@ from prowess.routing.index import (
 )
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
 from prowess.routing.router import Context, Query, RouteChoice
-from prowess.routing.words import split_words
 from prowess.runtime.ports import (
     Encoder,
     Examples,
@@ -153,12 +152,10 @@ class Surface(StrEnum):
     HOOK = "hook"
 
 
-# What a hint has to be: the odds of its skill against the load threshold, times its lead over the
-# next squared. Where texts are long, scores are low and the right skill is far ahead; where they
-# are short, several are high for a message that needs none. Fitted by `benchmarks.quality.hints`.
-_ENOUGH, _MOST_LEAD, _LEAST_NEXT, _HALF_SAID = 2.2, 4.0, 0.01, 0.55
-# An occasion picks out skills for "something is broken" without a word of theirs: no lead then.
-_CARRIES, _SAID_OUTRIGHT = 0.02, frozenset(("named", "followUp"))
+# From here on a skill is told to somebody who did not ask; fitted by `training.hints`.
+CLEAR = 0.2
+# An occasion picks out skills for "something is broken" without a word of theirs.
+CARRIES, OUTRIGHT = 0.02, frozenset(("named", "followUp", "trigger"))
 # What these say goes straight to a model, which may not be told of every skill.
 _READ_BY_MODELS = frozenset((Surface.MCP, Surface.HOOK))
 
@@ -296,7 +293,9 @@ class RoutingService:
                 found, matches=_chosen(found.matches), considered=_chosen(found.considered)
             )
         if caller.surface is Surface.HOOK:
-            found = _only_sure(found, message)
+            matches = find_sure(found)
+            decision = Decision.LOAD if matches else Decision.NONE
+            found = replace(found, decision=decision, matches=matches)
         if self._tools.usage is not None and not asked.rehearsal:
             agent_id = self._skills.agent(caller.agent_id).id
             names = [match.skill.name for match in found.matches]
@@ -550,41 +549,24 @@ def remember(history: Iterable[Mapping[str, object]], message: str, context: Con
     return replace(context, earlier=tuple(earlier[-_REMEMBERED:]), reply=next(replies, ""))
 
 
-def _only_sure(found: Route, message: str) -> Route:
-    """Return an answer for somebody who did not ask: what stands out, and no offer."""
-    best, load = found.matches[:1], found.thresholds.load
-    matches = tuple(match for match in found.matches if match in best or match.score >= load)
-    if not stands_out(found, message):
-        matches = ()
-    return replace(found, decision=Decision.LOAD if matches else Decision.NONE, matches=matches)
+def find_sure(found: Route) -> tuple[Match, ...]:
+    """Return what is worth a word to somebody who did not ask.
 
-
-def stands_out(found: Route, message: str) -> bool:
-    """Return whether the best skill is worth a word to somebody who did not ask."""
-    if not found.matches:
-        return False
-    best, loads = found.matches[0], found.decision is Decision.LOAD
-    if best.signals.keys() & _SAID_OUTRIGHT or best.signals.get("occasion", 0) > _CARRIES:
-        return loads
-    # What fits well enough and is not loaded is only mentioned.
-    if not loads and best.score >= found.thresholds.load:
-        return False
-    next_best = next((one.score for one in found.considered if one.skill is not best.skill), 0.0)
-    lead = min(_MOST_LEAD, max(1.0, best.score / max(next_best, _LEAST_NEXT)))
-    odds = _find_odds(best.score) / _find_odds(found.thresholds.load)
-    return odds * lead**2 * (_HALF_SAID if _names_half(found, message) else 1) >= _ENOUGH
-
-
-def _find_odds(score: float) -> float:
-    return score / max(1 - score, 1e-3)
-
-
-def _names_half(found: Route, message: str) -> bool:
-    """Return whether a message has a part of the best skill's name: "a flag" is no feature flag."""
-    names = [set(split_words(match.skill.name).running) for match in found.considered]
-    # What most of them are called tells nothing.
-    name = {word for word in names[0] if 2 * sum(word in other for other in names) <= len(names)}
-    return 0 < len(name.intersection(split_words(message).running)) < len(name)
+    That is what is said outright, what is clearly meant, and what an occasion loads.
+    """
+    loaded = [match for match in found.matches if match.score >= found.thresholds.load]
+    if found.decision is not Decision.LOAD:
+        # What fits well enough and is not loaded is only mentioned.
+        if loaded:
+            return ()
+    elif found.status is Status.DEGRADED:
+        return tuple(loaded)
+    outright = [match for match in loaded if match.signals.keys() & OUTRIGHT]
+    occasional = [match for match in loaded if match.signals.get("occasion", 0) > CARRIES]
+    clear = [match for match in found.considered if match.clarity >= CLEAR]
+    clear.sort(key=lambda match: -match.clarity)
+    told = (*outright, *clear[:1], *occasional, *(clear if loaded else ()))
+    return tuple({match.skill.name: match for match in told}.values())
 
 
 def _chosen(matches: Sequence[Match]) -> tuple[Match, ...]:
