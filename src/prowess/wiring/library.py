@@ -16,12 +16,11 @@ from prowess.errors import EncoderError, PathError, StoreError
 from prowess.host.config import file as config
 from prowess.host.config.file import ConfigFile
 from prowess.host.files.handles import stamp_file
-from prowess.host.files.state_files import ACCEPTANCES_FILE
+from prowess.host.files.state_files import ACCEPTANCES_FILE, PolicyPlaces
 from prowess.host.processes.facts import LocalFacts
-from prowess.host.sharing.run_gate import BlockFinder, GovernedJudge, PolicyPlaces
 from prowess.host.sources.parsed_files import KeptListings
 from prowess.host.sources.roots import Folders, FolderSources, expand_path, has_many_folders
-from prowess.host.store.reports import SkillVerdicts, VerdictPorts
+from prowess.host.store.reports import BlockFinder, SkillVerdicts, VerdictPorts
 from prowess.runtime.ports import KnownVerdict, ScanPatience
 from prowess.runtime.service import Places, Sessions, SkillsService, Workspace, WorkspaceState
 from prowess.settings import AgentSettings, Settings
@@ -329,14 +328,12 @@ def open_runtime(
     config_file = ConfigFile(os.path.join(folders.state, config.FILE_NAME))
     facts = LocalFacts(variables, (folders.tools_bin,))
 
-    def judge() -> SkillVerdicts:
-        runtime.judges.append(_open_judge(runtime, patience or ScanPatience()))
-        return runtime.judges[-1]
-
     service = SkillsService(
         settings=config_file if settings is None else settings(config_file),
         places=_places(workspace, folders, variables, current),
-        open_workspace=lambda folder: _open_workspace(folder, runtime, facts, judge()),
+        open_workspace=lambda folder: _open_workspace(
+            folder, runtime, facts, patience or ScanPatience()
+        ),
         next_version=VersionClock(lambda: time.time_ns() // 1_000_000).next,
         last_used=lambda: last_used(runtime),
     )
@@ -396,14 +393,14 @@ def _current_folder(workspace: str | os.PathLike[str] | None) -> str:
 
 
 def _open_workspace(
-    folder: str, runtime: Runtime, facts: LocalFacts, judge: SkillVerdicts
+    folder: str, runtime: Runtime, facts: LocalFacts, patience: ScanPatience
 ) -> Workspace:
     folders = runtime.folders
     path = expand_path(folder, folders.home, folders.state)
+    judge = _open_judge(runtime, path, patience)
+    runtime.judges.append(judge)
     sources = FolderSources(path, folders)
-    places = PolicyPlaces(runtime.environ, folders.state, path)
-    governed = GovernedJudge(judge, places, lambda: _open_governor(runtime, path))
-    workspace = Workspace(path, sources, facts, governed, partial(_bind, folders.state))
+    workspace = Workspace(path, sources, facts, judge, partial(_bind, folders.state))
     workspace.keep = lambda state: _keep_listing(path, runtime, state)
     return workspace
 
@@ -539,7 +536,7 @@ def _folder(folder: str) -> "Encoder":
     raise EncoderError(folder, problem)
 
 
-def _open_judge(runtime: Runtime, patience: ScanPatience) -> SkillVerdicts:
+def _open_judge(runtime: Runtime, workspace: str, patience: ScanPatience) -> SkillVerdicts:
     """Return what judges the skills of one workspace."""
     accepted = os.path.join(runtime.folders.state, ACCEPTANCES_FILE)
 
@@ -554,6 +551,8 @@ def _open_judge(runtime: Runtime, patience: ScanPatience) -> SkillVerdicts:
         scanner=_read_scanner,
         acceptances=lambda: runtime.scanning.accepted() if os.path.exists(accepted) else (),
         accepted=lambda: stamp_file(accepted),
+        policies=PolicyPlaces(runtime.environ, runtime.folders.state, workspace),
+        governor=lambda: _open_governor(runtime, workspace),
     )
     return SkillVerdicts(ports, patience)
 

@@ -3,8 +3,9 @@
 The lock of the gateway is one that the system itself gives back when the process ends. Its file
 stays behind and says who held it last; only the lock on it counts.
 
-What only saves time (`KeptFiles`) is known by what it was made from. Little is imported here: some
-of it is read while a client waits for its first answer.
+What only saves time (`KeptFiles`) is known by what it was made from, and policies (`PolicyPlaces`)
+may lie elsewhere, too. Little is imported here: some of it is read while a client waits for its
+first answer.
 """
 
 import hashlib
@@ -13,10 +14,10 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from prowess.errors import GatewayBusyError, PathError, StoreError, explain_failure
 
@@ -311,3 +312,44 @@ def _holder(handle: int) -> str:
         return ""
     known = found.get("address") if isinstance(found, dict) else None
     return known if isinstance(known, str) else ""
+
+
+# As `prowess.sharing.policy` has it, which takes time to load.
+_POLICY_FILE, VARIABLE = "prowess-policy.yml", "PROWESS_POLICY"
+_SYSTEM = "/etc/prowess"
+
+
+class PolicyPlaces(NamedTuple):
+    """Where the policies of one workspace lie."""
+
+    environ: Mapping[str, str]
+    state: str
+    workspace: str
+
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """Return the level and path of every policy file that there is, the highest first."""
+        named = self.environ.get(VARIABLE, "")
+        places = (
+            ("organisation", os.path.join(_SYSTEM, _POLICY_FILE)),
+            *((("organisation", named),) if named else ()),
+            ("team", os.path.join(self.state, _POLICY_FILE)),
+            ("project", os.path.join(self.workspace, _POLICY_FILE)),
+        )
+        # One that was named and is not there is no policy that can be read.
+        return tuple(pair for pair in places if pair[1] == named or os.path.lexists(pair[1]))
+
+    def stamp(self) -> object:
+        """Return what is another one once a policy file, a proof, or the day, is."""
+        files = self.files()
+        if not files:
+            return ()
+        # Late: most workspaces have none.
+        from datetime import UTC, datetime
+
+        from prowess.host.files.handles import stamp_file
+
+        # Waivers end with a day.
+        today = str(datetime.now(UTC).date())
+        # What was shown of skills may be asked for.
+        paths = (*(path for _, path in files), os.path.join(self.state, PROOFS_FILE))
+        return (today, *(repr(stamp_file(path)) for path in paths))
