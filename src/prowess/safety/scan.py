@@ -28,8 +28,9 @@ from prowess.safety.model import (
     ScanReport,
     ScanVerdict,
     Sighting,
-    content_hash,
 )
+from prowess.safety.paths import content_hash
+from prowess.safety.prose.patterns import find_shown_settings
 from prowess.safety.rules.table import (
     Acceptance,
     apply_acceptances,
@@ -138,8 +139,13 @@ def _survey_files(
     survey.follow_runs()
     yield from ((seen, Surroundings()) for seen in intake.sightings)
     yield from survey.seen
-    yield from _judge_all(scene, check_time)
-    yield from _find_hidden_code(scene)
+    # Most skills are a page that tells what to do, and nothing in it runs.
+    if scene.count():
+        yield from _judge_all(scene, check_time)
+        yield from _find_hidden_code(scene)
+    for raw in scene.raw.values():
+        yield from ((seen, Surroundings("fence")) for seen in find_shown_settings(raw))
+    check_time("correlation")
     yield from _report_unread(survey, intake)
     yield from _report_refused(options)
     yield from _check_skill_name(intake, options)

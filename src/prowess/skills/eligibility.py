@@ -36,8 +36,7 @@ from prowess.skills.model import (
     Value,
     diagnose,
 )
-from prowess.skills.notation import read_object
-from prowess.skills.text import one_line
+from prowess.skills.text import one_line, read_object
 
 _TARGET_KEYS = {
     "brew": ("formula", "cask"),

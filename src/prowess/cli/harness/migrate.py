@@ -29,7 +29,7 @@ from prowess.host.writers.repairs import copy_skill
 from prowess.host.writers.trash import SkillRemoval
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.proposals import Proposals
-from prowess.safety.model import content_hash
+from prowess.safety.paths import content_hash
 from prowess.skills import frontmatter
 from prowess.skills.model import Tier
 from prowess.wiring import Runtime, open_runtime

@@ -42,10 +42,11 @@ from prowess.errors import AcceptanceError, ModelError, PathError, ProwessError,
 from prowess.host.sources.skill_files import ScanPlace, read_targets
 from prowess.runtime.scan import Scanned, ScanReviewer, worst
 from prowess.safety.model import Example, Profile, Rule, ScanVerdict
+from prowess.safety.paths import visible
 from prowess.safety.rules.table import read_examples, read_rules, read_version
 from prowess.skills.text import one_line
 from prowess.wire import safety as wire_safety
-from prowess.wire.safety import levels, visible
+from prowess.wire.safety import levels
 from prowess.wire.skills import error as wire_error
 from prowess.wiring import Runtime, open_runtime
 

@@ -17,6 +17,7 @@ from prowess.errors import PathError
 from prowess.host.harness.transcripts import RawTranscript, read_stream, read_transcript, reasons
 from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX
 from prowess.runtime.workshop.service import TurnSeen, WorkshopService
+from prowess.safety.paths import visible
 from prowess.transcripts.turns import (
     Transcript,
     TranscriptShape,
@@ -25,7 +26,6 @@ from prowess.transcripts.turns import (
     read_turns,
 )
 from prowess.wire import workshop as wire_workshop
-from prowess.wire.safety import visible
 from prowess.wiring import Runtime, open_runtime
 from prowess.wiring.workshop import open_capture, open_rehearsal
 from prowess.workshop.capture import Capture, capture

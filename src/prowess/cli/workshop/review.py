@@ -34,9 +34,9 @@ from prowess.errors import PathError, ProposalInputError, ProposalNotFoundError,
 from prowess.host.files.handles import Content, read_bounded
 from prowess.runtime.workshop.tool import revise_edit
 from prowess.safety.model import Finding, Level
+from prowess.safety.paths import visible
 from prowess.skills.model import Diagnostic
 from prowess.wire import workshop as wire_workshop
-from prowess.wire.safety import visible
 from prowess.wiring import open_runtime
 from prowess.wiring.proof import list_proofs
 from prowess.workshop.proposal import (
