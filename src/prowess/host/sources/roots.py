@@ -14,7 +14,15 @@ from dataclasses import field, replace
 
 from prowess.errors import PathError
 from prowess.host.files.containment import Root
-from prowess.host.files.handles import Content, Stamp, is_folder, is_path, is_settled
+from prowess.host.files.handles import (
+    Content,
+    Stamp,
+    is_folder,
+    is_inside,
+    is_path,
+    is_settled,
+    read_real,
+)
 from prowess.host.sources.discovery import (
     FolderCache,
     FoundFile,
@@ -22,11 +30,11 @@ from prowess.host.sources.discovery import (
     SourceRoots,
     Walk,
     find_plugin_sources,
+    read_found,
     read_sidecar,
 )
 from prowess.host.sources.harness_folders import PERSONAL, PROJECT, HarnessFolder
 from prowess.host.sources.parsed_files import ParsedFiles, ReadFile, stamp_found
-from prowess.host.sources.symlinks import is_inside, read_found, read_real
 from prowess.late import dataclass
 from prowess.runtime.ports import Scan
 from prowess.safety.paths import is_hidden
