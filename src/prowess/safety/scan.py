@@ -25,19 +25,14 @@ from prowess.safety.model import (
     LedgerEntry,
     Level,
     Profile,
+    Rule,
     ScanReport,
     ScanVerdict,
     Sighting,
 )
 from prowess.safety.paths import content_hash
-from prowess.safety.prose.patterns import find_shown_settings
-from prowess.safety.rules.table import (
-    Acceptance,
-    apply_acceptances,
-    find_literal_hits,
-    read_rules,
-    weigh_sighting,
-)
+from prowess.safety.prose.patterns import find_literal_hits, find_shown_settings, read_seven
+from prowess.safety.rules.table import Acceptance, apply_acceptances, read_contexts, read_rules
 from prowess.safety.survey import Survey, Unread, plan_reading, show_evidence
 
 # Seconds of processor time.
@@ -327,3 +322,20 @@ def _report_error(intake: Intake, options: ScanOptions, problem: str, begun: flo
     return ScanReport(
         ScanVerdict.ERROR, (finding,), (*intake.ledger, *options.refused), took, problem
     )
+
+
+def weigh_sighting(
+    seen: Sighting, rule: Rule, profile: Profile, lowered_by: Sequence[str]
+) -> Level:
+    """Return what `seen` weighs under `profile`, after the contexts it stands in."""
+    literal = profile is Profile.PROPOSAL and rule.id in read_seven()
+    level = seen.level or rule.level
+    if profile is Profile.PROPOSAL and rule.proposal is not None:
+        level = rule.proposal
+    if literal:
+        # What an agent writes about itself is held to the words, whatever stands around them.
+        return level
+    for context in lowered_by:
+        limit, _ = read_contexts()[context.partition(":")[0]]
+        level = max(level, limit, key=lambda candidate: candidate.rank)
+    return level

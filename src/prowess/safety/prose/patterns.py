@@ -418,3 +418,24 @@ def _find_settings_beside(text: str, block: re.Match[str]) -> str:
         if not _WARNS.search(part) and (path := next(named, "")):
             return path
     return ""
+
+
+# A text that repeats itself is reported on a few times; the verdict needs one.
+_PER_SEVENTH = 5
+
+
+@cache
+def read_seven() -> dict[str, tuple[str, re.Pattern[str]]]:
+    """Return the seven first rules: what each says, and its wording."""
+    rows = read_table("safety/rules/levels.toml")["seven"].items()
+    return {
+        rule: (row["message"], re.compile(row["pattern"].replace("\n", ""), re.IGNORECASE))
+        for rule, row in rows
+    }
+
+
+def find_literal_hits(view: View) -> Iterator[Sighting]:
+    """Yield where `view` has the wording of one of the seven rules, the first few times each."""
+    for rule, (message, pattern) in read_seven().items():
+        for found in islice(pattern.finditer(view.text), _PER_SEVENTH):
+            yield Sighting(rule, Spot(view, found.start(), found.end()), message)
