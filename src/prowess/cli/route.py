@@ -10,14 +10,6 @@ from typing import Any
 
 import click
 
-from prowess.cli.options import (
-    Common,
-    common,
-    complete_skill,
-    index_first,
-    message_argument,
-    message_of,
-)
 from prowess.cli.render import (
     Cell,
     Column,
@@ -27,7 +19,15 @@ from prowess.cli.render import (
     print_table,
     print_text,
 )
-from prowess.cli.terminal import CommandGroup
+from prowess.cli.terminal import (
+    CommandGroup,
+    Common,
+    common,
+    complete_skill,
+    index_first,
+    message_argument,
+    message_of,
+)
 from prowess.errors import ModelError, PathError, SkillNotFoundError
 from prowess.host.harness.transcripts import read_transcript
 from prowess.routing.model import Decision, Match, Route, Status

@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 import click
 
-from prowess.cli.options import json_option
 from prowess.cli.render import asks, print_error, print_json, print_text
+from prowess.cli.terminal import json_option
 from prowess.errors import ConfigKeyError, PathError, ProposalError, ProwessError
 from prowess.host.config.file import parse
 from prowess.host.config.writer import ConfigStore, check_value, write

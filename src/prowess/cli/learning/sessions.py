@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prowess.cli.options import Common, common
 from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_table, print_text
-from prowess.cli.terminal import NearChoice
+from prowess.cli.terminal import Common, NearChoice, common
 from prowess.cli.workshop.capture import CaptureOutcome, Heard, capture_all, heard_json, print_heard
 from prowess.cli.workshop.proposals import next_steps
 from prowess.errors import PathError, ProposalError

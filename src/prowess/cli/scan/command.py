@@ -15,7 +15,6 @@ from dataclasses import replace
 
 import click
 
-from prowess.cli.options import Common, common, json_option
 from prowess.cli.render import (
     Cell,
     Column,
@@ -37,7 +36,7 @@ from prowess.cli.scan.report import (
     target_places,
     to_sarif,
 )
-from prowess.cli.terminal import find_near
+from prowess.cli.terminal import Common, common, find_near, json_option
 from prowess.errors import AcceptanceError, ModelError, PathError, ProwessError, explain_failure
 from prowess.host.sources.skill_files import ScanPlace, read_targets
 from prowess.runtime.scan import Scanned, ScanReviewer, worst

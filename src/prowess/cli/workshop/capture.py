@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import click
 
-from prowess.cli.options import Common, common
 from prowess.cli.render import print_json, print_text
+from prowess.cli.terminal import Common, common
 from prowess.cli.workshop.proposals import Collected, listening, next_steps, say
 from prowess.errors import PathError
 from prowess.host.harness.transcripts import RawTranscript, read_stream, read_transcript, reasons

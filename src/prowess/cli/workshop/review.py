@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from prowess.cli.options import Common, common
 from prowess.cli.render import Cell, Column, is_terminal, print_json, print_table, print_text
 from prowess.cli.scan.report import around
+from prowess.cli.terminal import Common, common
 from prowess.cli.workshop.proposals import (
     FAILED,
     STYLES,
