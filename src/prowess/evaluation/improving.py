@@ -23,7 +23,7 @@ from prowess.routing import router
 from prowess.routing.handoffs import is_exclusion
 from prowess.routing.index import SkillIndex
 from prowess.routing.passages import find_opening, find_told_uses
-from prowess.routing.triggers import fold
+from prowess.routing.triggers_and_follow_ups import fold
 from prowess.runtime.ports import LanguageModel
 from prowess.runtime.route.answer import RoutingService
 from prowess.runtime.route.examples import quote_skill

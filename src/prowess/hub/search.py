@@ -31,10 +31,15 @@ from prowess.routing import lexical
 from prowess.routing.breadth import Breadth
 from prowess.routing.decision import fuse, weight_of_meaning
 from prowess.routing.dense import DenseScores
-from prowess.routing.glosses import put_in_english
 from prowess.routing.lexical import LexicalIndex, Terms, read_terms
 from prowess.routing.passages import read_evidence
-from prowess.routing.words import Words, find_asking_part, measure_shape, split_words
+from prowess.routing.words import (
+    Words,
+    find_asking_part,
+    measure_shape,
+    put_in_english,
+    split_words,
+)
 from prowess.skills.model import Skill
 
 Floats: TypeAlias = NDArray[np.float32]

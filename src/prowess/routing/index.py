@@ -27,7 +27,7 @@ from prowess.routing.dense import DenseIndex, PhraseGroup, cosines, list_texts
 from prowess.routing.handoffs import Handoff
 from prowess.routing.lexical import LexicalIndex, Postings
 from prowess.routing.passages import SkillEvidence
-from prowess.routing.triggers import HintIndex
+from prowess.routing.triggers_and_follow_ups import HintIndex
 from prowess.routing.words import measure_shape
 from prowess.skills.model import Skill
 

@@ -24,7 +24,7 @@ from prowess.runtime.ports import (
 )
 from prowess.settings import AgentSettings, Limits, Precedence, SettingProblem, Settings
 from prowess.skills import eligibility
-from prowess.skills.agent_filter import AgentFilter, MatchedBy
+from prowess.skills.agent_filter_snapshot import AgentFilter, MatchedBy, Snapshot, fingerprint
 from prowess.skills.catalog import (
     Catalog,
     Shadowed,
@@ -38,7 +38,6 @@ from prowess.skills.catalog import (
 from prowess.skills.eligibility import HostFacts, ScannerBlock, Verdict
 from prowess.skills.model import Diagnostic, Skill, diagnose
 from prowess.skills.prompt import PromptBlock, Worth, can_read, escape, render
-from prowess.skills.snapshot import Snapshot, fingerprint
 from prowess.skills.text import one_line
 
 

@@ -24,10 +24,9 @@ from prowess.host.store.reports import BlockFinder, SkillVerdicts, VerdictPorts
 from prowess.runtime.ports import KnownVerdict, ScanPatience
 from prowess.runtime.service import Places, Sessions, SkillsService, Workspace, WorkspaceState
 from prowess.settings import AgentSettings, Settings
-from prowess.skills.agent_filter import AgentFilter
+from prowess.skills.agent_filter_snapshot import AgentFilter, VersionClock
 from prowess.skills.catalog import AddressedSkill
 from prowess.skills.model import Skill, Tier
-from prowess.skills.snapshot import VersionClock
 from prowess.wiring.state import STORE_FILE, USAGE_FILE, StateStores
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from prowess.secrets.credentials import refuse_known_secrets, refuse_secrets
 from prowess.skills import frontmatter
 from prowess.skills.frontmatter import FieldReader
 from prowess.skills.harness.rules import Reader, read_rules
-from prowess.workshop.capture import holds_everywhere
 from prowess.workshop.edit import Append, Create, Edit, Replace, make_edit
 from prowess.workshop.proposal import (
     Change,
@@ -29,6 +28,7 @@ from prowess.workshop.proposal import (
     Proposal,
     ProposalSource,
     change_hash,
+    holds_everywhere,
     payload_hash,
     result_of,
 )
