@@ -429,7 +429,8 @@ def _print_route(answer: Route, kept_out: Sequence[Withheld]) -> None:
         _print_reasons(match)
     for one in kept_out:
         _print_withheld(one)
-    rest = [match for match in answer.considered if match not in answer.matches]
+    shown = {match.skill.name for match in answer.matches}
+    rest = [match for match in answer.considered if match.skill.name not in shown]
     if rest:
         print_text()
         print_table(

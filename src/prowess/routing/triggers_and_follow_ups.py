@@ -15,7 +15,7 @@ from typing import NamedTuple
 from prowess.data import read_table
 from prowess.late import compile_late
 from prowess.routing.words import has_dense_script, split_words
-from prowess.skills.model import Skill, Triggers
+from prowess.skills.model import Skill
 
 _MOST_PATHS = 32
 _LONGEST_PATH = 200
@@ -136,11 +136,10 @@ class HintIndex:
                 first = _WORD.search(name)
                 word = _ODD if first is None else first.group()
                 self._names.setdefault(word, []).append((index, name))
-            kinds = skill.metadata.triggers
-            if kinds != Triggers():
-                self._triggers[index] = _Triggers(
-                    *(tuple(map(_Phrase, some)) for some in (kinds.any, kinds.all, kinds.none))
-                )
+            triggers = skill.metadata.triggers
+            kinds = triggers.any, triggers.all, triggers.none
+            if any(kinds):
+                self._triggers[index] = _Triggers(*(tuple(map(_Phrase, some)) for some in kinds))
         self._globs = {
             index: tuple(form for glob in skill.globs for form in _forms(glob))
             for index, skill in enumerate(skills)
