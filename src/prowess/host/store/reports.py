@@ -23,9 +23,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from prowess.host.files import state_files
 from prowess.host.files.handles import is_settled, stamp_file
 from prowess.host.files.state_files import PolicyPlaces
-from prowess.host.store import sqlite as sqlite_files
 from prowess.runtime.ports import KnownVerdict, ScanPatience, show_progress
 from prowess.settings import Settings
 from prowess.skills.eligibility import BlockingFinding, ScannerBlock, is_disabled
@@ -115,7 +115,7 @@ class SqliteReports:
     def __init__(self, path: str, *, now: Callable[[], float] = time.time) -> None:
         self._path, self._now = path, now
         self._lock = threading.Lock()
-        self._file = sqlite_files.SqliteFile(path, _BUSY_S, _prepare)
+        self._file = state_files.SqliteFile(path, _BUSY_S, _prepare)
         self._is_pruned = False
 
     def load(self, key: str) -> "ScanReport | None":
@@ -168,7 +168,7 @@ class SqliteReports:
 
     def _read(self, look: Callable[[sqlite3.Connection], list[_T]]) -> list[_T]:
         with self._lock:
-            if sqlite_files.identity(self._path) is None:
+            if state_files.identity(self._path) is None:
                 return []
             try:
                 return look(self._file.open())
@@ -179,7 +179,7 @@ class SqliteReports:
     def _write(self, statement: str, row: Sequence[object]) -> None:
         with self._lock:
             try:
-                sqlite_files.create(self._path)
+                state_files.create(self._path)
                 connection = self._file.open()
                 if not self._is_pruned:
                     self._is_pruned = True
