@@ -25,7 +25,7 @@ from prowess.routing.decision import (
     weight_of_meaning,
 )
 from prowess.routing.index import MessageReading, SkillIndex, read_needs
-from prowess.routing.lexical import LexicalScores
+from prowess.routing.lexical_and_breadth import LexicalScores
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
 from prowess.routing.triggers_and_follow_ups import (
     Closing,

@@ -16,6 +16,7 @@ import numpy as np
 from prowess.errors import EncoderError
 from prowess.late import dataclass
 from prowess.routing import router
+from prowess.routing.handoffs_and_passages import LONGEST_BODY, SkillEvidence, read_evidence
 from prowess.routing.index import (
     Encoded,
     SkillIndex,
@@ -24,8 +25,7 @@ from prowess.routing.index import (
     pack_index,
     unpack_index,
 )
-from prowess.routing.lexical import LexicalIndex, Terms, read_terms
-from prowess.routing.passages import LONGEST_BODY, SkillEvidence, read_evidence
+from prowess.routing.lexical_and_breadth import LexicalIndex, Terms, read_terms
 from prowess.routing.router import Query
 from prowess.routing.words import Words, measure_shape, split_words
 from prowess.runtime.ports import (
