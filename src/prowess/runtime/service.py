@@ -352,12 +352,17 @@ class SkillsService:
         raise UnknownAgentError(agent_id, [agent.id for agent in self.settings.agents])
 
     @_alone
+    def folder(self, agent_id: str | None = None) -> str:
+        """Return the folder in which an agent works."""
+        agent = self.agent(agent_id)
+        if agent.workspace is not None and not self.places.workspace_given:
+            return agent.workspace
+        return self.places.workspace
+
+    @_alone
     def workspace(self, agent_id: str | None = None) -> Workspace:
         """Return the workspace in which an agent works."""
-        agent = self.agent(agent_id)
-        folder = self.places.workspace
-        if agent.workspace is not None and not self.places.workspace_given:
-            folder = agent.workspace
+        folder = self.folder(agent_id)
         if folder not in self._workspaces:
             self._workspaces[folder] = self._open_workspace(folder)
         return self._workspaces[folder]

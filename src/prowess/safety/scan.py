@@ -131,16 +131,11 @@ def _survey_files(
     plan = plan_reading(intake.sources)
     for source in intake.sources:
         survey.read_file(source, plan[source.path])
-    survey.follow_runs()
+    if scene.notes:
+        survey.follow_runs()
     yield from ((seen, Surroundings()) for seen in intake.sightings)
     yield from survey.seen
-    # Most skills are a page that tells what to do, and nothing in it runs.
-    if scene.count():
-        yield from _judge_all(scene, check_time)
-        yield from _find_hidden_code(scene)
-    for raw in scene.raw.values():
-        yield from ((seen, Surroundings("fence")) for seen in find_shown_settings(raw))
-    check_time("correlation")
+    yield from _judge_all(scene, check_time)
     yield from _report_unread(survey, intake)
     yield from _report_refused(options)
     yield from _check_skill_name(intake, options)
@@ -152,12 +147,18 @@ def _survey_files(
 
 
 def _judge_all(scene: Scene, check_time: Callable[[str], None]) -> Iterator[_Sighted]:
-    for judge in (judge_execution, judge_damage, judge_data, judge_lasting, judge_packages):
+    judges = (judge_execution, judge_damage, judge_data, judge_lasting, judge_packages)
+    for judge in judges if scene.notes else ():
         for count, (seen, noted) in enumerate(judge(scene)):
             if count % _PER_CHECK == 0:
                 check_time("correlation")
             yield seen, noted.setting
         check_time("correlation")
+    if scene.notes:
+        yield from _find_hidden_code(scene)
+    for raw in scene.raw.values():
+        yield from ((seen, Surroundings("fence")) for seen in find_shown_settings(raw))
+    check_time("correlation")
 
 
 def _find_hidden_code(scene: Scene) -> Iterator[_Sighted]:

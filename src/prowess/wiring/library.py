@@ -173,10 +173,10 @@ class Runtime:
 
     def _trusted_names(self) -> list[str]:
         """Return the names of skills that somebody vouched for: bundled and managed ones."""
-        scan = self.skills.workspace().scan(self.skills.settings)
-        return [
-            skill.name for skill in scan.skills if skill.source.tier in {Tier.BUNDLED, Tier.MANAGED}
-        ]
+        # Not all of the workspace: whoever scans one skill need not read the others.
+        workspace = expand_path(self.skills.folder(), self.folders.home, self.folders.state)
+        sources = FolderSources(workspace, self.folders, (Tier.BUNDLED, Tier.MANAGED))
+        return [skill.name for skill in sources.scan(self.skills.settings).skills]
 
     @property
     def usage(self) -> "UsageLog":
@@ -325,14 +325,11 @@ def open_runtime(
     current = _current_folder(workspace)
     folders = find_folders(variables, home, current)
     config_file = ConfigFile(os.path.join(folders.state, config.FILE_NAME))
-    facts = LocalFacts(variables, (folders.tools_bin,))
 
     service = SkillsService(
         settings=config_file if settings is None else settings(config_file),
         places=_places(workspace, folders, variables, current),
-        open_workspace=lambda folder: _open_workspace(
-            folder, runtime, facts, patience or ScanPatience()
-        ),
+        open_workspace=lambda folder: _open_workspace(folder, runtime, patience or ScanPatience()),
         next_version=VersionClock(lambda: time.time_ns() // 1_000_000).next,
         last_used=lambda: last_used(runtime),
     )
@@ -391,14 +388,12 @@ def _current_folder(workspace: str | os.PathLike[str] | None) -> str:
         raise PathError("the current folder", "no longer exists: change to another one.") from error
 
 
-def _open_workspace(
-    folder: str, runtime: Runtime, facts: LocalFacts, patience: ScanPatience
-) -> Workspace:
+def _open_workspace(folder: str, runtime: Runtime, patience: ScanPatience) -> Workspace:
     folders = runtime.folders
     path = expand_path(folder, folders.home, folders.state)
     judge = _open_judge(runtime, path, patience)
     runtime.judges.append(judge)
-    sources = FolderSources(path, folders)
+    sources, facts = FolderSources(path, folders), LocalFacts(runtime.environ, (folders.tools_bin,))
     workspace = Workspace(path, sources, facts, judge, partial(_bind, folders.state))
     workspace.keep = lambda state: _keep_listing(path, runtime, state)
     return workspace

@@ -308,10 +308,12 @@ class _RootScan:
 
 
 class FolderSources:
-    """Reads the folders of one workspace."""
+    """Reads the folders of one workspace, or those of some tiers alone."""
 
-    def __init__(self, workspace: str, folders: Folders) -> None:
-        self._workspace, self._folders = workspace, folders
+    def __init__(
+        self, workspace: str, folders: Folders, tiers: Collection[Tier] = frozenset(Tier)
+    ) -> None:
+        self._workspace, self._folders, self._tiers = workspace, folders, tiers
         self._settings: Settings | None = None
         self._roots: dict[str, _RootScan] = {}
         self._listings = FolderCache()
@@ -325,7 +327,8 @@ class FolderSources:
             self._roots, changed = {}, None
         self._settings = settings
         roots = resolve_roots(self._workspace, self._folders, settings)
-        existing = [source for source in roots.sources if os.path.isdir(source.root)]
+        wanted = (source for source in roots.sources if source.tier in self._tiers)
+        existing = [source for source in wanted if os.path.isdir(source.root)]
         self._targets = find_allowed_targets(settings, self._folders, self._workspace)
         roots.diagnostics += [_diagnose_dangling(s) for s in roots.sources if _is_dangling(s)]
         existing = [replace(s, leads_away=True) if self._leads_away(s) else s for s in existing]
