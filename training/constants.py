@@ -22,7 +22,6 @@ import numpy as np
 import prowess
 from prowess.evaluation.suites import Bench, read_bench, without_examples
 from prowess.routing import router
-from prowess.routing.breadth import Breadth
 from prowess.routing.decision import (
     DEFAULT,
     Scale,
@@ -39,7 +38,7 @@ from prowess.routing.decision import (
 )
 from prowess.routing.dense import DenseScores
 from prowess.routing.index import SkillIndex
-from prowess.routing.lexical import LexicalScores
+from prowess.routing.lexical_and_breadth import Breadth, LexicalScores
 from prowess.runtime.route.answer import RoutingService
 from prowess.wiring import open_runtime
 from training.judgement import FOLDS, Rows, collect, fit, list_folds, read_lines

@@ -23,7 +23,7 @@ from Stemmer import Stemmer
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from prowess.data import read_table, read_words
-from prowess.routing.glosses import DENSE_RUN, LONGEST_PIECE, STEMMERS, make_stem, split_run
+from prowess.routing.words import DENSE_RUN, LONGEST_PIECE, STEMMERS, make_stem, split_run
 
 _Ids = NDArray[np.int64]
 _Texts = Sequence[tuple[str, str]]

@@ -25,7 +25,7 @@ from prowess.evaluation.improving import Improvement, Improver, LabelledMessage
 from prowess.evaluation.suites import Case, without_examples
 from prowess.host.evaluation import read_bench_folder
 from prowess.routing import router
-from prowess.routing.handoffs import split_sentences
+from prowess.routing.handoffs_and_passages import split_sentences
 from prowess.skills.model import Skill
 
 

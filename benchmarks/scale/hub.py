@@ -50,7 +50,7 @@ from prowess.hub.search import (
     weigh,
 )
 from prowess.hub.tables import NEAR_INDEX, SKILLS, VERSIONS, HubDatabase
-from prowess.routing.lexical import Collection, LexicalIndex
+from prowess.routing.lexical_and_breadth import Collection, LexicalIndex
 from prowess.runtime.ports import Encoder, Vectors
 from prowess.testing import make_skill
 from prowess.wiring.library import open_runtime

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from prowess.errors import ProwessError
     from prowess.runtime.service import SkillsService, SkillStatus, StatusReport
     from prowess.settings import Settings
+    from prowess.skills.agent_filter_snapshot import Snapshot
     from prowess.skills.eligibility import Verdict
     from prowess.skills.model import Diagnostic, Skill
     from prowess.skills.prompt import PromptBlock
-    from prowess.skills.snapshot import Snapshot
     from prowess.wiring import Runtime
 
     # `prowess.open` reads best; the built-in is not used here.
@@ -48,7 +48,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
     if name in __all__:
         from prowess import errors, settings, wiring
         from prowess.runtime import service
-        from prowess.skills import eligibility, model, prompt, snapshot
+        from prowess.skills import agent_filter_snapshot as snapshot
+        from prowess.skills import eligibility, model, prompt
 
         if name == "open":
             return wiring.open_runtime

@@ -24,7 +24,8 @@ from prowess.settings_table import (
     choice,
     clamped,
     count,
-    find_settings,
+    find_sections,
+    list_settings,
     member_of,
     own,
     section,
@@ -614,4 +615,6 @@ class Settings:
         return next((agent for agent in self.agents if agent.default), self.agents[0])
 
 
-SETTINGS = tuple(find_settings(Settings))
+# The declared fields of each section.
+SECTIONS = dict(find_sections(Settings))
+SETTINGS = tuple(list_settings(SECTIONS, Settings))

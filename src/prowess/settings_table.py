@@ -6,8 +6,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import field, fields
 from enum import Enum
-from functools import cache
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 _T = TypeVar("_T")
 
@@ -173,31 +172,39 @@ class DeclaredField(NamedTuple):
     section: type[object] | None
 
 
-def find_fields(kind: type[object], prefix: str) -> tuple[DeclaredField, ...]:
-    """Return the declared fields of a section; the rest is for code to fill."""
-    return _find_fields(cast("Any", kind), prefix)
+Declared: TypeAlias = tuple[DeclaredField, ...]
+# What a section is made as, and where it stands: two may stand at one place.
+SectionPlace: TypeAlias = tuple[type[object], str]
 
 
-@cache
+def find_sections(kind: type[object], prefix: str = "") -> Iterator[tuple[SectionPlace, Declared]]:
+    """Yield the declared fields of a section, and of each in it."""
+    found = tuple(_find_fields(cast("Any", kind), prefix))
+    yield (kind, prefix), found
+    for declared in found:
+        if declared.section is not None:
+            yield from find_sections(declared.section, declared.key)
+
+
 # Any dataclass: there is no type for that.
-def _find_fields(kind: Any, prefix: str) -> tuple[DeclaredField, ...]:  # noqa: ANN401
-    found = []
+def _find_fields(kind: Any, prefix: str) -> Iterator[DeclaredField]:  # noqa: ANN401
     for one in fields(kind):
         if "section" in one.metadata:
             inner, below = one.metadata["section"]
-            found.append(DeclaredField(one.name, join_key(prefix, below), (), None, inner))
+            yield DeclaredField(one.name, join_key(prefix, below), (), None, inner)
         elif "rows" in one.metadata:
             first, *also = one.metadata["rows"]
             row = _place(first, one.name, prefix)
-            found.append(DeclaredField(one.name, row.key, (row, *also), one.default, None))
-    return tuple(found)
+            yield DeclaredField(one.name, row.key, (row, *also), one.default, None)
 
 
-def find_settings(kind: type[object], prefix: str = "") -> Iterator[Setting]:
+def list_settings(
+    sections: Mapping[SectionPlace, Declared], kind: type[object], key: str = ""
+) -> Iterator[Setting]:
     """Yield every setting of a section and of the sections in it, with its whole key."""
-    for declared in find_fields(kind, prefix):
+    for declared in sections[kind, key]:
         if declared.section is not None:
-            yield from find_settings(declared.section, declared.key)
+            yield from list_settings(sections, declared.section, declared.key)
         yield from declared.rows
 
 

@@ -174,7 +174,7 @@ def test_completion_offers_no_name_that_a_shell_would_run(home: Path) -> None:
 
     import click
 
-    from prowess.cli.options import complete_skill
+    from prowess.cli.terminal import complete_skill
 
     context = click.Context(click.Command("show"))
     offered = complete_skill(context, click.Argument(["name"]), "good")

@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from prowess.errors import StoreError
+from prowess.host.files import state_files as sqlite_files
 from prowess.host.files.state_files import write_private
-from prowess.host.store import sqlite as sqlite_files
 from prowess.host.store.database import open_file
 from prowess.host.store.proposals import StoredCounters, StoredProposals
 from prowess.host.store.sessions import StoredSessions

@@ -17,7 +17,7 @@ from prowess.errors import RemovalError
 from prowess.host.writers.change import SkillFolder
 from prowess.host.writers.trash import SkillRemoval
 from prowess.runtime.library import Removals, RemovedSkill
-from prowess.safety.model import content_hash
+from prowess.safety.paths import content_hash
 from prowess.wiring import open_runtime
 from prowess.wiring.library import Runtime
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import ContainmentError, PathError, explain_failure
-from prowess.host.store.sqlite import describe
+from prowess.host.files.state_files import describe
 from prowess.host.writers.repairs import copy_skill, rename_folder, replace_text
 from prowess.wiring import open_runtime
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import StoreError
-from prowess.host.store.sqlite import SqliteFile
+from prowess.host.files.state_files import SqliteFile
 from prowess.host.store.usage import SqliteUsage
 from prowess.runtime.usage import (
     UsageDay,

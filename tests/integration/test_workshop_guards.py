@@ -14,7 +14,7 @@ from prowess.host.store.database import open_file
 from prowess.host.store.proposals import StoredProposals
 from prowess.host.writers.change import SkillFolder
 from prowess.runtime.workshop.service import TurnSeen
-from prowess.safety.model import content_hash
+from prowess.safety.paths import content_hash
 from prowess.wiring import open_runtime
 from prowess.workshop.proposal import DEFAULT_CAPS, EventKind, State
 

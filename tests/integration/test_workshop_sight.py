@@ -8,7 +8,7 @@ from tests.integration.mcp_world import McpWorld, opened
 
 from prowess.runtime.service import StatusReport
 from prowess.runtime.workshop.tool import sight_of
-from prowess.skills.agent_filter import AgentFilter
+from prowess.skills.agent_filter_snapshot import AgentFilter
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ from prowess.agents.events import (
 )
 from prowess.agents.models import Opened
 from prowess.errors import ProwessError, contain
-from prowess.routing.follow_ups import is_follow_up
+from prowess.routing.triggers_and_follow_ups import is_follow_up
 from prowess.runtime.run import AsyncRun, RunContext
 
 MOST_REQUESTS, MOST_CALLS, MOST_ANSWER_CHARS = 25, 50, 400_000

@@ -14,7 +14,6 @@ import click
 from click.shell_completion import get_completion_class
 
 from prowess.cli.main import app
-from prowess.cli.options import Common, common, complete_skill, json_option
 from prowess.cli.render import (
     Cell,
     Column,
@@ -25,7 +24,7 @@ from prowess.cli.render import (
     print_table,
     print_text,
 )
-from prowess.cli.terminal import CommandGroup
+from prowess.cli.terminal import CommandGroup, Common, common, complete_skill, json_option
 from prowess.errors import ConfigKeyError
 from prowess.host.config.writer import check_value, is_known, is_text, split_key, write
 from prowess.host.safety import EntrySources

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import click
 
-from prowess.cli.options import Common, common
 from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_table, print_text
+from prowess.cli.terminal import Common, common
 from prowess.errors import PathError, SuiteError
 from prowess.evaluation.metrics import (
     Outcome,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from prowess.cli.options import Common, common, complete_skill
 from prowess.cli.render import (
     Cell,
     Column,
@@ -18,6 +17,7 @@ from prowess.cli.render import (
     print_table,
     print_text,
 )
+from prowess.cli.terminal import Common, common, complete_skill
 from prowess.runtime.service import SkillStatus, StatusReport
 from prowess.skills.eligibility import missing_text
 from prowess.skills.model import Diagnostic, Severity

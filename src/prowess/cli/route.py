@@ -10,14 +10,6 @@ from typing import Any
 
 import click
 
-from prowess.cli.options import (
-    Common,
-    common,
-    complete_skill,
-    index_first,
-    message_argument,
-    message_of,
-)
 from prowess.cli.render import (
     Cell,
     Column,
@@ -27,7 +19,15 @@ from prowess.cli.render import (
     print_table,
     print_text,
 )
-from prowess.cli.terminal import CommandGroup
+from prowess.cli.terminal import (
+    CommandGroup,
+    Common,
+    common,
+    complete_skill,
+    index_first,
+    message_argument,
+    message_of,
+)
 from prowess.errors import ModelError, PathError, SkillNotFoundError
 from prowess.host.harness.transcripts import read_transcript
 from prowess.routing.model import Decision, Match, Route, Status
@@ -429,7 +429,8 @@ def _print_route(answer: Route, kept_out: Sequence[Withheld]) -> None:
         _print_reasons(match)
     for one in kept_out:
         _print_withheld(one)
-    rest = [match for match in answer.considered if match not in answer.matches]
+    shown = {match.skill.name for match in answer.matches}
+    rest = [match for match in answer.considered if match.skill.name not in shown]
     if rest:
         print_text()
         print_table(

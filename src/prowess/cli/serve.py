@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from prowess.cli.options import json_option, log_options, workspace_option
 from prowess.cli.render import ProgressBar, print_error, print_json, print_raw, print_text, silence
-from prowess.cli.terminal import CommandGroup
+from prowess.cli.terminal import CommandGroup, json_option, log_options, workspace_option
 from prowess.errors import PathError, StoreError
 from prowess.wire.skills import compact
 from prowess.wiring import Runtime, open_runtime

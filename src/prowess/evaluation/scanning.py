@@ -13,7 +13,8 @@ from statistics import median
 
 from prowess.reading.views import View
 from prowess.safety.model import Level, ScanReport, ScanVerdict
-from prowess.safety.rules.table import find_literal_hits, read_rules
+from prowess.safety.prose.patterns import find_literal_hits
+from prowess.safety.rules.table import read_rules
 
 # Two-sided 95 %.
 _Z = 1.959963984540054

@@ -19,7 +19,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic.alias_generators import to_camel
 
 from prowess.safety.paths import PathRefused, segments
-from prowess.skills import notation
+from prowess.skills.text import Locator, make_locator
+from prowess.skills.text import load as load_yaml
 
 PLUGIN = "skill-workshop"
 DEFAULT_SESSION = "scenario"
@@ -222,11 +223,11 @@ class Broken:
 
 def read_scenario(name: str, text: str) -> Scenario | Broken:
     """Return the scenario in a YAML file, or everything that is wrong with it."""
-    loaded = notation.load(text)
+    loaded = load_yaml(text)
     if loaded.problems:
         found = [Problem(one.line, f"is not YAML: {one.message}") for one in loaded.problems]
         return Broken(name=name, problems=tuple(found))
-    locate = notation.make_locator(text)
+    locate = make_locator(text)
     try:
         document = _Document.model_validate(loaded.root)
     except ValidationError as error:
@@ -259,7 +260,7 @@ def _read_step(value: object, line: int) -> Step:
 
 
 def _problems(
-    error: ValidationError, above: tuple[str | int, ...], locate: notation.Locator
+    error: ValidationError, above: tuple[str | int, ...], locate: Locator
 ) -> Iterator[Problem]:
     for one in error.errors(include_url=False):
         place = (*above, *one["loc"])

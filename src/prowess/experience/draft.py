@@ -36,9 +36,10 @@ from prowess.experience.draft_facts import (
 from prowess.experience.fingerprint import COARSE_STEPS, list_programs
 from prowess.experience.redaction import HIDDEN, is_secret_step
 from prowess.secrets.credentials import mask_credentials
-from prowess.skills import frontmatter, notation
+from prowess.skills import frontmatter
 from prowess.skills.frontmatter import FieldReader
 from prowess.skills.text import one_line
+from prowess.skills.text import quote as quote_yaml
 from prowess.transcripts.traces import (
     Deed,
     Trace,
@@ -421,12 +422,12 @@ def _front(name: str, facts: DraftFacts, *, strict: bool) -> Iterator[str]:
         said["triggers"] = {"any": [task]}
     about = f"Auto-generated draft for: {(task or NO_TASK).translate(_ANGLES)}"
     yield "---"
-    yield f"name: {notation.quote(name)}"
-    yield f"description: {notation.quote(f'{about} (review it before use)')}"
+    yield f"name: {quote_yaml(name)}"
+    yield f"description: {quote_yaml(f'{about} (review it before use)')}"
     if not strict:
         yield "disable-model-invocation: true"
     yield "metadata:"
-    yield f"  openclaw: {notation.quote(json.dumps(said, ensure_ascii=False))}"
+    yield f"  openclaw: {quote_yaml(json.dumps(said, ensure_ascii=False))}"
     yield "---"
 
 

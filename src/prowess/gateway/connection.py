@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from prowess.gateway.calls import Client, Code, Json
-from prowess.gateway.dispatch import Answering, attempt, log_without_values
+from prowess.gateway.dispatch import Answering, Lane, attempt, log_without_values
 from prowess.gateway.frames import (
     Fault,
     Refused,
@@ -31,7 +31,6 @@ from prowess.gateway.gate import Accepted, Doorkeeper, Rejected, Visit
 from prowess.gateway.hub import Hub, Outbox
 from prowess.gateway.limits import EVENTS, GatewayOptions, TokenBucket
 from prowess.gateway.server import take_large_frames
-from prowess.gateway.workers import Lane
 from prowess.safety.web_addresses import is_this_machine
 from prowess.wire.handshake import CHALLENGE
 

@@ -37,7 +37,14 @@ from starlette.websockets import WebSocket
 
 from prowess.gateway.calls import Code, Json
 from prowess.gateway.connection import CONNECT, Connection, GatewayCore
-from prowess.gateway.dispatch import Answering, MethodTable, attempt, log_without_values
+from prowess.gateway.dispatch import (
+    Answering,
+    Lane,
+    MethodTable,
+    Workers,
+    attempt,
+    log_without_values,
+)
 from prowess.gateway.frames import (
     Fault,
     Refused,
@@ -59,7 +66,6 @@ from prowess.gateway.gate import (
 )
 from prowess.gateway.hub import Hub
 from prowess.gateway.limits import EVENTS, FailureTable, GatewayOptions, TokenBucket
-from prowess.gateway.workers import Lane, Workers
 from prowess.runtime.ports import read_traceparent
 
 log = logging.getLogger(__name__)

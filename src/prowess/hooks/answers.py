@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 from prowess.hooks.harness import Harness, Moment
 from prowess.late import compile_late, dataclass
-from prowess.skills.notation import strict_loads
-from prowess.skills.text import clean, one_line
+from prowess.skills.text import clean, one_line, strict_loads
 
 # A JSON object can hold anything until each field is looked at.
 Payload = Mapping[str, Any]

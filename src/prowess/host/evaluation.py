@@ -29,10 +29,10 @@ from prowess.evaluation.suites import Bench, Problems, Suite, read_bench, read_s
 from prowess.host.files.handles import Content, is_path, read_bounded
 from prowess.host.files.state_files import locked, write_private
 from prowess.settings import Limits
-from prowess.skills import frontmatter, notation
+from prowess.skills import frontmatter
 from prowess.skills.model import SKIPPED_FOLDERS
-from prowess.skills.notation import RepeatedKeyError, relax, strict_loads
-from prowess.skills.text import plain_name
+from prowess.skills.text import RepeatedKeyError, plain_name, relax, strict_loads
+from prowess.skills.text import load as load_yaml
 
 # What `xz -9` needs to unpack; a file may ask for gigabytes.
 _MAX_MEMORY = 100_000_000
@@ -269,7 +269,7 @@ def _text(content: bytes, shown: str) -> str:
 
 
 def _yaml(text: str, shown: str) -> object:
-    loaded = notation.load(text)
+    loaded = load_yaml(text)
     if loaded.problems:
         problem = loaded.problems[-1]
         raise SuiteError(f"{shown}:{problem.line}", f"is not YAML that is read: {problem.message}.")

@@ -27,14 +27,18 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from prowess.hub.tables import DOCUMENTS, SKILLS, TERMS, HubDatabase, cast_near
-from prowess.routing import lexical
-from prowess.routing.breadth import Breadth
+from prowess.routing import lexical_and_breadth as lexical
 from prowess.routing.decision import fuse, weight_of_meaning
 from prowess.routing.dense import DenseScores
-from prowess.routing.glosses import put_in_english
-from prowess.routing.lexical import LexicalIndex, Terms, read_terms
-from prowess.routing.passages import read_evidence
-from prowess.routing.words import Words, find_asking_part, measure_shape, split_words
+from prowess.routing.handoffs_and_passages import read_evidence
+from prowess.routing.lexical_and_breadth import Breadth, LexicalIndex, Terms, read_terms
+from prowess.routing.words import (
+    Words,
+    find_asking_part,
+    measure_shape,
+    put_in_english,
+    split_words,
+)
 from prowess.skills.model import Skill
 
 Floats: TypeAlias = NDArray[np.float32]

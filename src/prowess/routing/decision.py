@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from prowess.data import read_table
 from prowess.late import dataclass
-from prowess.routing.breadth import Breadth
 from prowess.routing.dense import DenseScores
-from prowess.routing.lexical import LexicalScores
+from prowess.routing.lexical_and_breadth import Breadth, LexicalScores
 from prowess.routing.model import Decision, Thresholds
 from prowess.routing.words import MessageShape
 

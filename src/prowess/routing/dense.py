@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prowess.late import dataclass
-from prowess.routing.glosses import put_in_english
-from prowess.routing.passages import SkillEvidence
-from prowess.routing.words import is_foreign
+from prowess.routing.handoffs_and_passages import SkillEvidence
+from prowess.routing.words import is_foreign, put_in_english
 
 Floats: TypeAlias = NDArray[np.float32]
 _Ids: TypeAlias = NDArray[np.int64]

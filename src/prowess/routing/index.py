@@ -22,12 +22,16 @@ from numpy.typing import NDArray
 
 from prowess.data import read_table
 from prowess.late import dataclass
-from prowess.routing.breadth import Breadth, measure_meaning, measure_words
 from prowess.routing.dense import DenseIndex, PhraseGroup, cosines, list_texts
-from prowess.routing.handoffs import Handoff
-from prowess.routing.lexical import LexicalIndex, Postings
-from prowess.routing.passages import SkillEvidence
-from prowess.routing.triggers import HintIndex
+from prowess.routing.handoffs_and_passages import Handoff, SkillEvidence
+from prowess.routing.lexical_and_breadth import (
+    Breadth,
+    LexicalIndex,
+    Postings,
+    measure_meaning,
+    measure_words,
+)
+from prowess.routing.triggers_and_follow_ups import HintIndex
 from prowess.routing.words import measure_shape
 from prowess.skills.model import Skill
 

@@ -25,13 +25,19 @@ from prowess.routing.decision import (
     read_shares,
     weight_of_meaning,
 )
-from prowess.routing.follow_ups import Closing, is_follow_up, read_closing
-from prowess.routing.glosses import put_in_english
 from prowess.routing.index import MessageReading, SkillIndex, read_needs
-from prowess.routing.lexical import LexicalScores
+from prowess.routing.lexical_and_breadth import LexicalScores
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
-from prowess.routing.triggers import Hints, Named, fold, is_called
-from prowess.routing.words import find_asking_part, is_mention, measure_shape
+from prowess.routing.triggers_and_follow_ups import (
+    Closing,
+    Hints,
+    Named,
+    fold,
+    is_called,
+    is_follow_up,
+    read_closing,
+)
+from prowess.routing.words import find_asking_part, is_mention, measure_shape, put_in_english
 from prowess.skills.text import one_line
 
 Floats: TypeAlias = NDArray[np.float32]

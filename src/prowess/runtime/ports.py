@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from prowess.late import compile_late, dataclass
 from prowess.settings import Settings
+from prowess.skills.agent_filter_snapshot import SnapshotSkill
 from prowess.skills.eligibility import HostFacts, ScannerBlock
 from prowess.skills.model import Diagnostic, Skill, Source
-from prowess.skills.snapshot import SnapshotSkill
 
 if TYPE_CHECKING:
     # Most commands log nothing.

@@ -36,10 +36,10 @@ from prowess.runtime.service import SkillsService
 from prowess.runtime.usage import Use
 from prowess.safety.environment import comparable
 from prowess.settings import EntrySettings
+from prowess.skills.agent_filter_snapshot import Snapshot
 from prowess.skills.catalog import explain_withheld, find, mark_source, owners
 from prowess.skills.invocation import InvocationPlace, Invoked, References, references, run_command
 from prowess.skills.model import Skill
-from prowess.skills.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from prowess.routing.model import Route

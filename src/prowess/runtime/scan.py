@@ -25,8 +25,8 @@ from prowess.safety.model import (
     Profile,
     ScanReport,
     ScanVerdict,
-    content_hash,
 )
+from prowess.safety.paths import content_hash
 from prowess.safety.review import (
     ModelReview,
     ReviewPrompt,

@@ -24,7 +24,7 @@ from prowess.runtime.ports import (
 )
 from prowess.settings import AgentSettings, Limits, Precedence, SettingProblem, Settings
 from prowess.skills import eligibility
-from prowess.skills.agent_filter import AgentFilter, MatchedBy
+from prowess.skills.agent_filter_snapshot import AgentFilter, MatchedBy, Snapshot, fingerprint
 from prowess.skills.catalog import (
     Catalog,
     Shadowed,
@@ -38,7 +38,6 @@ from prowess.skills.catalog import (
 from prowess.skills.eligibility import HostFacts, ScannerBlock, Verdict
 from prowess.skills.model import Diagnostic, Skill, diagnose
 from prowess.skills.prompt import PromptBlock, Worth, can_read, escape, render
-from prowess.skills.snapshot import Snapshot, fingerprint
 from prowess.skills.text import one_line
 
 
@@ -353,12 +352,17 @@ class SkillsService:
         raise UnknownAgentError(agent_id, [agent.id for agent in self.settings.agents])
 
     @_alone
+    def folder(self, agent_id: str | None = None) -> str:
+        """Return the folder in which an agent works."""
+        agent = self.agent(agent_id)
+        if agent.workspace is not None and not self.places.workspace_given:
+            return agent.workspace
+        return self.places.workspace
+
+    @_alone
     def workspace(self, agent_id: str | None = None) -> Workspace:
         """Return the workspace in which an agent works."""
-        agent = self.agent(agent_id)
-        folder = self.places.workspace
-        if agent.workspace is not None and not self.places.workspace_given:
-            folder = agent.workspace
+        folder = self.folder(agent_id)
         if folder not in self._workspaces:
             self._workspaces[folder] = self._open_workspace(folder)
         return self._workspaces[folder]

@@ -21,23 +21,30 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from prowess.hooks.harness import Harness
-from prowess.routing.follow_ups import is_follow_up
 from prowess.routing.model import Decision, Route
 from prowess.routing.router import Context
+from prowess.routing.triggers_and_follow_ups import is_follow_up
 from prowess.runtime.route.answer import Asked
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.ports import WorkshopPorts
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.secrets.mask import hide_secrets
+from prowess.skills.agent_filter_snapshot import Snapshot
 from prowess.skills.model import Skill
-from prowess.skills.snapshot import Snapshot
 from prowess.skills.text import one_line
 from prowess.transcripts.sessions import Session, SessionTurn, corrects
 from prowess.transcripts.turns import ChatTurn, Role
-from prowess.workshop.capture import Capture, capture, topic_of
 from prowess.workshop.edit import Append, Create
 from prowess.workshop.missed_activations import Missed, MissKind, Sure, lesson, missed, plain_name
-from prowess.workshop.proposal import Evidence, Proposal, ProposalSource, State
+from prowess.workshop.proposal import (
+    Capture,
+    Evidence,
+    Proposal,
+    ProposalSource,
+    State,
+    capture,
+    topic_of,
+)
 
 MOST_FILES, MOST_ROUTED = 400, 3_000
 GONE = "a session whose folder is gone: what it missed is not known"

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from prowess.errors import ContainmentError, PathError, UnsafeSkillError
 from prowess.runtime.ports import StaleSkill, timed
-from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict, content_hash
-from prowess.safety.paths import is_hidden, shown
+from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
+from prowess.safety.paths import content_hash, is_hidden, shown
 from prowess.skills.model import Skill
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 
 from prowess.reading.views import Spot, View
 
@@ -129,7 +130,8 @@ class Scene:
     name: str = ""
     # Hosts that the operator lets a secret go to: variable -> hosts.
     egress: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _notes: dict[Act, list[Noted]] = field(default_factory=lambda: defaultdict(list))
+    # Empty for most skills: a page that tells what to do, and nothing in it runs.
+    notes: dict[Act, list[Noted]] = field(default_factory=partial(defaultdict, list))
     raw: dict[str, View] = field(default_factory=dict)
     # The folded text of each file.
     texts: dict[str, str] = field(default_factory=dict)
@@ -139,12 +141,12 @@ class Scene:
 
     def note(self, noted: Noted) -> None:
         """Keep a fact."""
-        self._notes[noted.fact.act].append(noted)
+        self.notes[noted.fact.act].append(noted)
 
     def all(self, *acts: Act) -> Iterator[Noted]:
         """Yield the facts of these acts, in the order they were read."""
         for act in acts:
-            yield from self._notes.get(act, ())
+            yield from self.notes.get(act, ())
 
     def fetched_before(self, fact: Fact, most: int = 20) -> list[Fact]:
         """Return the last few fetches that stand before `fact` in its file."""
@@ -186,12 +188,12 @@ class Scene:
 
     def everything(self) -> Iterator[Noted]:
         """Yield all facts."""
-        for notes in self._notes.values():
+        for notes in self.notes.values():
             yield from notes
 
     def count(self) -> int:
         """Return how many facts are known."""
-        return sum(map(len, self._notes.values()))
+        return sum(map(len, self.notes.values()))
 
 
 def find_secrets_in(flow: Iterable[str]) -> tuple[str, ...]:

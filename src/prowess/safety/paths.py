@@ -8,9 +8,10 @@ One table says for every reader which paths matter (credentials, agents' memory,
 things start), so that `~/.ssh/id_rsa` means the same in shell, Python and prose.
 """
 
+import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 
 from prowess.data import read_table
@@ -259,7 +260,30 @@ def persist_kind(path: str) -> str | None:
     return _find("persisting", path)
 
 
+# By their bare names: files in which agents look for what they may do.
+SETTINGS_FILES = frozenset(
+    ("settings.json", "settings.local.json", ".mcp.json", "mcp.json", ".claude.json")
+)
+
+
 @lru_cache(maxsize=4096)
 def is_agent_path(path: str) -> bool:
     """Whether `path` steers an agent: its settings, hooks, servers, rules or memory."""
     return _find("agent", path) is not None
+
+
+def visible(text: str) -> str:
+    """Return `text` whole, with everything that cannot be seen spelled out."""
+    return text if text.isascii() and text.isprintable() else "".join(map(shown, text))
+
+
+def content_hash(files: Mapping[str, bytes]) -> str:
+    """Return a hash over every path and every byte; a skill that does not exist has no files."""
+    digest = hashlib.sha256()
+    # A name that is no UTF-8 arrives with lone surrogates, and still has a hash of its own.
+    named = {path.encode("utf-8", "surrogatepass"): content for path, content in files.items()}
+    for name, content in sorted(named.items(), key=lambda item: item[0]):
+        # Every length in front, so that no two sets of files read the same.
+        digest.update(b"%d:%s%d:" % (len(name), name, len(content)))
+        digest.update(content)
+    return digest.hexdigest()

@@ -25,18 +25,14 @@ from prowess.safety.model import (
     LedgerEntry,
     Level,
     Profile,
+    Rule,
     ScanReport,
     ScanVerdict,
     Sighting,
-    content_hash,
 )
-from prowess.safety.rules.table import (
-    Acceptance,
-    apply_acceptances,
-    find_literal_hits,
-    read_rules,
-    weigh_sighting,
-)
+from prowess.safety.paths import content_hash
+from prowess.safety.prose.patterns import find_literal_hits, find_shown_settings, read_seven
+from prowess.safety.rules.table import Acceptance, apply_acceptances, read_contexts, read_rules
 from prowess.safety.survey import Survey, Unread, plan_reading, show_evidence
 
 # Seconds of processor time.
@@ -135,11 +131,11 @@ def _survey_files(
     plan = plan_reading(intake.sources)
     for source in intake.sources:
         survey.read_file(source, plan[source.path])
-    survey.follow_runs()
+    if scene.notes:
+        survey.follow_runs()
     yield from ((seen, Surroundings()) for seen in intake.sightings)
     yield from survey.seen
     yield from _judge_all(scene, check_time)
-    yield from _find_hidden_code(scene)
     yield from _report_unread(survey, intake)
     yield from _report_refused(options)
     yield from _check_skill_name(intake, options)
@@ -151,12 +147,18 @@ def _survey_files(
 
 
 def _judge_all(scene: Scene, check_time: Callable[[str], None]) -> Iterator[_Sighted]:
-    for judge in (judge_execution, judge_damage, judge_data, judge_lasting, judge_packages):
+    judges = (judge_execution, judge_damage, judge_data, judge_lasting, judge_packages)
+    for judge in judges if scene.notes else ():
         for count, (seen, noted) in enumerate(judge(scene)):
             if count % _PER_CHECK == 0:
                 check_time("correlation")
             yield seen, noted.setting
         check_time("correlation")
+    if scene.notes:
+        yield from _find_hidden_code(scene)
+    for raw in scene.raw.values():
+        yield from ((seen, Surroundings("fence")) for seen in find_shown_settings(raw))
+    check_time("correlation")
 
 
 def _find_hidden_code(scene: Scene) -> Iterator[_Sighted]:
@@ -321,3 +323,20 @@ def _report_error(intake: Intake, options: ScanOptions, problem: str, begun: flo
     return ScanReport(
         ScanVerdict.ERROR, (finding,), (*intake.ledger, *options.refused), took, problem
     )
+
+
+def weigh_sighting(
+    seen: Sighting, rule: Rule, profile: Profile, lowered_by: Sequence[str]
+) -> Level:
+    """Return what `seen` weighs under `profile`, after the contexts it stands in."""
+    literal = profile is Profile.PROPOSAL and rule.id in read_seven()
+    level = seen.level or rule.level
+    if profile is Profile.PROPOSAL and rule.proposal is not None:
+        level = rule.proposal
+    if literal:
+        # What an agent writes about itself is held to the words, whatever stands around them.
+        return level
+    for context in lowered_by:
+        limit, _ = read_contexts()[context.partition(":")[0]]
+        level = max(level, limit, key=lambda candidate: candidate.rank)
+    return level

@@ -37,8 +37,8 @@ from prowess.safety.prose.patterns import (
     find_frontmatter_marks,
     find_frontmatter_problems,
     find_text_marks,
+    read_seven,
 )
-from prowess.safety.rules.table import read_seven
 from prowess.secrets.credentials import find_literal_secrets, mask
 
 _WIDTH = 160

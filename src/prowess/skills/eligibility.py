@@ -36,8 +36,7 @@ from prowess.skills.model import (
     Value,
     diagnose,
 )
-from prowess.skills.notation import read_object
-from prowess.skills.text import one_line
+from prowess.skills.text import one_line, read_object
 
 _TARGET_KEYS = {
     "brew": ("formula", "cask"),
@@ -311,7 +310,7 @@ def _with_dialects(
         problem = diagnose("METADATA_UNREADABLE", f"{key} cannot be read", line=None)
         return replace(metadata, readable=False), [problem]
     triggers = metadata.triggers
-    if triggers == Triggers():
+    if not _says_something(triggers):
         triggers = _loose_triggers(raw, reader)
     return (
         replace(
@@ -329,6 +328,10 @@ def _with_dialects(
     )
 
 
+def _says_something(found: Triggers) -> bool:
+    return bool(found.any or found.all or found.none)
+
+
 def _loose_triggers(raw: Fields, reader: FieldReader) -> Triggers:
     """Read triggers outside the OpenClaw block: hints only, so a bad shape is simply none."""
     for value in (raw.get("triggers"), reader.value("triggers")):
@@ -336,7 +339,7 @@ def _loose_triggers(raw: Fields, reader: FieldReader) -> Triggers:
             found = _triggers(value)
         except UnreadableError:
             continue
-        if found != Triggers():
+        if _says_something(found):
             return found
     return Triggers()
 

@@ -7,7 +7,7 @@ says what to do.
 from collections.abc import Sequence
 
 from prowess.late import dataclass
-from prowess.skills.agent_filter import AgentFilter, MatchedBy
+from prowess.skills.agent_filter_snapshot import AgentFilter, MatchedBy
 from prowess.skills.catalog import Shadowed, explain_withheld
 from prowess.skills.eligibility import Verdict, missing_text
 from prowess.skills.model import Diagnostic, Skill

@@ -14,10 +14,9 @@ from dataclasses import field
 from typing import NamedTuple
 
 from prowess.late import compile_late, dataclass
-from prowess.skills import notation
 from prowess.skills.model import Diagnostic, Fields, Severity, Value, diagnose
-from prowess.skills.notation import closing_brace, read_object
-from prowess.skills.text import one_line
+from prowess.skills.text import Loaded, YamlProblem, closing_brace, one_line, read_object
+from prowess.skills.text import load as load_yaml
 
 _FENCE = compile_late(r"---[ \t]*")
 _PROSE = compile_late(
@@ -148,10 +147,10 @@ def _refuse_unterminated(text: str) -> Frontmatter:
     return Frontmatter(body=text, present=True, readable=False, diagnostics=(problem,))
 
 
-def _load(block: str) -> tuple[notation.Loaded, dict[str, int]]:
+def _load(block: str) -> tuple[Loaded, dict[str, int]]:
     """Read `block`; where that fails, cut JSON5 metadata out and quote prose, then read again."""
     block = _BARE_GLOB.sub(_quote_glob, block)
-    loaded = notation.load(block)
+    loaded = load_yaml(block)
     if not loaded.problems or loaded.problems[-1].code not in _RESCUABLE:
         return loaded, {}
     lighter, metadata = _cut_metadata(block)
@@ -159,7 +158,7 @@ def _load(block: str) -> tuple[notation.Loaded, dict[str, int]]:
     if metadata is None and not rescued:
         return loaded, {}
     quoted = "\n".join("" if line is None else line for line in lines)
-    again = notation.load(quoted)
+    again = load_yaml(quoted)
     if not isinstance(again.root, dict):
         return loaded, {}
     if metadata is not None:
@@ -229,19 +228,19 @@ def _is_prose(key: str, parts: Sequence[str]) -> bool:
     return _COLON.fullmatch("\n".join(parts)) is not None
 
 
-def _run_on_name(block: str) -> tuple[notation.YamlProblem, ...]:
+def _run_on_name(block: str) -> tuple[YamlProblem, ...]:
     """Return the problem of a name that runs on over the next line: to YAML it is one text."""
     match = _RUN_ON_NAME.search(block)
     if match is None:
         return ()
     line, column = block.count("\n", 0, match.end()) + 1, len(match["gap"]) + 1
     message = "an indented line stands below the name, where a key was meant"
-    return (notation.YamlProblem("BAD_INDENT", message, line, column),)
+    return (YamlProblem("BAD_INDENT", message, line, column),)
 
 
 def _is_sound(key: str, lines: Sequence[str | None]) -> bool:
     """Return whether these lines, by themselves, are YAML for one key."""
-    loaded = notation.load("\n".join(line or "" for line in lines))
+    loaded = load_yaml("\n".join(line or "" for line in lines))
     return not loaded.problems and isinstance(loaded.root, dict) and list(loaded.root) == [key]
 
 
@@ -280,7 +279,7 @@ def _line_by_line(block: str, body: str, body_line: int, found: list[Diagnostic]
     )
 
 
-def _diagnostic(problem: notation.YamlProblem) -> Diagnostic:
+def _diagnostic(problem: YamlProblem) -> Diagnostic:
     # The block begins on the file's second line.
     message = f"{problem.message} (column {problem.column})"
     return diagnose(problem.code, message, line=problem.line + 1)

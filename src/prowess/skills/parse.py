@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from prowess.settings import SpecMode
-from prowess.skills import frontmatter, notation
+from prowess.skills import frontmatter
 from prowess.skills.eligibility import Resolved, resolve
 from prowess.skills.frontmatter import (
     FieldReader,
@@ -38,6 +38,7 @@ from prowess.skills.model import (
     Value,
     diagnose,
 )
+from prowess.skills.text import load as load_yaml
 from prowess.skills.text import one_line, plain_name
 
 KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
@@ -248,7 +249,7 @@ def _read_labelled(reader: FieldReader, resolved: Resolved, *names: str) -> str:
 
 def _sidecar_title(document: Document) -> str:
     """Return what Codex shows as the skill's name."""
-    root = notation.load(frontmatter.decode(document.sidecar or b"").text).root
+    root = load_yaml(frontmatter.decode(document.sidecar or b"").text).root
     shown = root.get("interface") if isinstance(root, dict) else None
     title = shown.get("display_name") if isinstance(shown, dict) else None
     return one_line(title) if isinstance(title, str) else ""
@@ -373,7 +374,7 @@ def read_sidecar(document: Document) -> tuple[bool, list[Diagnostic]]:
     if document.sidecar is None:
         return True, []
     text = frontmatter.decode(document.sidecar)
-    loaded = notation.load(text.text)
+    loaded = load_yaml(text.text)
     broken = text.diagnostic is not None or loaded.problems
     try:
         policy = read_mapping(read_mapping([] if broken else loaded.root).get("policy"))

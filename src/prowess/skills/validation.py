@@ -15,13 +15,14 @@ from types import MappingProxyType
 from urllib.parse import unquote
 
 from prowess.settings import SpecMode
-from prowess.skills import frontmatter, notation
+from prowess.skills import frontmatter
 from prowess.skills import parse as standard
 from prowess.skills.eligibility import resolve
 from prowess.skills.frontmatter import FieldReader, Frontmatter, quote_prose, squeeze
 from prowess.skills.model import Diagnostic, Document, RootKind, Severity, diagnose
 from prowess.skills.parse import read_sidecar
 from prowess.skills.text import find_name_problem
+from prowess.skills.text import quote as quote_yaml
 
 _NAME_LINE = re.compile(r"(?<=[\r\n])[Nn]ame[ \t]*:[^\n\r]*")
 _BLOCK = re.compile(r"\A\ufeff?---[ \t]*(\r\n|\n|\r)")
@@ -94,7 +95,7 @@ def _plan_move(document: Document, before: str) -> Repair | None:
     opening = _BLOCK.match(before)
     newline = "\r\n" if "\r\n" in before else "\n"
     after, notes = _quote(before, opening.end(), opening[1]) if opening else (before, ())
-    head = f"description: {notation.quote(skill.description)}{newline}"
+    head = f"description: {quote_yaml(skill.description)}{newline}"
     if opening is None:
         after = f"---{newline}name: x{newline}{head}---{newline}{before.removeprefix(_MARK)}"
     elif not FieldReader(_read(after)).text("description"):

@@ -13,7 +13,7 @@ from prowess.proof.tasks import RunOutcome
 from prowess.runtime.proof.prove import ProofPlan, ProofReport, ProofState
 from prowess.runtime.scan import Scanned, worst
 from prowess.safety.model import Finding, LedgerEntry, Profile, Rule, ScanReport
-from prowess.safety.paths import shown
+from prowess.safety.paths import visible
 from prowess.safety.rules.table import Acceptance, read_examples, read_version
 from prowess.skills.text import clean
 from prowess.wire.skills import Json
@@ -90,11 +90,6 @@ def ledger_entry(value: LedgerEntry) -> Json:
         "size": value.size,
         "reason": visible(value.reason),
     }
-
-
-def visible(text: str) -> str:
-    """Return `text` whole, with everything that cannot be seen spelled out."""
-    return text if text.isascii() and text.isprintable() else "".join(map(shown, text))
 
 
 def rule(value: Rule) -> Json:

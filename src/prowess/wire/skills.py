@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from prowess.runtime.ports import StoredSnapshot
 from prowess.runtime.service import SkillStatus, StatusReport
 from prowess.settings import SettingProblem
+from prowess.skills.agent_filter_snapshot import Snapshot, SnapshotSkill
 from prowess.skills.catalog import Shadowed
 from prowess.skills.eligibility import InstallOption, ScannerBlock
 from prowess.skills.model import Diagnostic, Requirements, Skill, Tier
 from prowess.skills.prompt import PromptBlock
-from prowess.skills.snapshot import Snapshot, SnapshotSkill
 from prowess.skills.text import clean, cut_listed
 
 # Lists of the terminal load neither.

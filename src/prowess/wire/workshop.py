@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from prowess.runtime.workshop.apply import Outlook
 from prowess.runtime.workshop.drafts import Wording, wording_of
-from prowess.safety.model import Finding, Level, content_hash
+from prowess.safety.model import Finding, Level
+from prowess.safety.paths import content_hash
 from prowess.skills.model import Skill, Tier
 from prowess.skills.text import clean, cut_listed
 from prowess.wire.skills import Json, leave_out_nulls

@@ -16,19 +16,17 @@ from prowess.errors import EncoderError, PathError, StoreError
 from prowess.host.config import file as config
 from prowess.host.config.file import ConfigFile
 from prowess.host.files.handles import stamp_file
-from prowess.host.files.state_files import ACCEPTANCES_FILE
+from prowess.host.files.state_files import ACCEPTANCES_FILE, PolicyPlaces
 from prowess.host.processes.facts import LocalFacts
-from prowess.host.sharing.run_gate import BlockFinder, GovernedJudge, PolicyPlaces
 from prowess.host.sources.parsed_files import KeptListings
 from prowess.host.sources.roots import Folders, FolderSources, expand_path, has_many_folders
-from prowess.host.store.reports import SkillVerdicts, VerdictPorts
+from prowess.host.store.reports import BlockFinder, SkillVerdicts, VerdictPorts
 from prowess.runtime.ports import KnownVerdict, ScanPatience
 from prowess.runtime.service import Places, Sessions, SkillsService, Workspace, WorkspaceState
 from prowess.settings import AgentSettings, Settings
-from prowess.skills.agent_filter import AgentFilter
+from prowess.skills.agent_filter_snapshot import AgentFilter, VersionClock
 from prowess.skills.catalog import AddressedSkill
 from prowess.skills.model import Skill, Tier
-from prowess.skills.snapshot import VersionClock
 from prowess.wiring.state import STORE_FILE, USAGE_FILE, StateStores
 
 if TYPE_CHECKING:
@@ -175,10 +173,10 @@ class Runtime:
 
     def _trusted_names(self) -> list[str]:
         """Return the names of skills that somebody vouched for: bundled and managed ones."""
-        scan = self.skills.workspace().scan(self.skills.settings)
-        return [
-            skill.name for skill in scan.skills if skill.source.tier in {Tier.BUNDLED, Tier.MANAGED}
-        ]
+        # Not all of the workspace: whoever scans one skill need not read the others.
+        workspace = expand_path(self.skills.folder(), self.folders.home, self.folders.state)
+        sources = FolderSources(workspace, self.folders, (Tier.BUNDLED, Tier.MANAGED))
+        return [skill.name for skill in sources.scan(self.skills.settings).skills]
 
     @property
     def usage(self) -> "UsageLog":
@@ -327,16 +325,11 @@ def open_runtime(
     current = _current_folder(workspace)
     folders = find_folders(variables, home, current)
     config_file = ConfigFile(os.path.join(folders.state, config.FILE_NAME))
-    facts = LocalFacts(variables, (folders.tools_bin,))
-
-    def judge() -> SkillVerdicts:
-        runtime.judges.append(_open_judge(runtime, patience or ScanPatience()))
-        return runtime.judges[-1]
 
     service = SkillsService(
         settings=config_file if settings is None else settings(config_file),
         places=_places(workspace, folders, variables, current),
-        open_workspace=lambda folder: _open_workspace(folder, runtime, facts, judge()),
+        open_workspace=lambda folder: _open_workspace(folder, runtime, patience or ScanPatience()),
         next_version=VersionClock(lambda: time.time_ns() // 1_000_000).next,
         last_used=lambda: last_used(runtime),
     )
@@ -395,15 +388,13 @@ def _current_folder(workspace: str | os.PathLike[str] | None) -> str:
         raise PathError("the current folder", "no longer exists: change to another one.") from error
 
 
-def _open_workspace(
-    folder: str, runtime: Runtime, facts: LocalFacts, judge: SkillVerdicts
-) -> Workspace:
+def _open_workspace(folder: str, runtime: Runtime, patience: ScanPatience) -> Workspace:
     folders = runtime.folders
     path = expand_path(folder, folders.home, folders.state)
-    sources = FolderSources(path, folders)
-    places = PolicyPlaces(runtime.environ, folders.state, path)
-    governed = GovernedJudge(judge, places, lambda: _open_governor(runtime, path))
-    workspace = Workspace(path, sources, facts, governed, partial(_bind, folders.state))
+    judge = _open_judge(runtime, path, patience)
+    runtime.judges.append(judge)
+    sources, facts = FolderSources(path, folders), LocalFacts(runtime.environ, (folders.tools_bin,))
+    workspace = Workspace(path, sources, facts, judge, partial(_bind, folders.state))
     workspace.keep = lambda state: _keep_listing(path, runtime, state)
     return workspace
 
@@ -539,7 +530,7 @@ def _folder(folder: str) -> "Encoder":
     raise EncoderError(folder, problem)
 
 
-def _open_judge(runtime: Runtime, patience: ScanPatience) -> SkillVerdicts:
+def _open_judge(runtime: Runtime, workspace: str, patience: ScanPatience) -> SkillVerdicts:
     """Return what judges the skills of one workspace."""
     accepted = os.path.join(runtime.folders.state, ACCEPTANCES_FILE)
 
@@ -554,6 +545,8 @@ def _open_judge(runtime: Runtime, patience: ScanPatience) -> SkillVerdicts:
         scanner=_read_scanner,
         acceptances=lambda: runtime.scanning.accepted() if os.path.exists(accepted) else (),
         accepted=lambda: stamp_file(accepted),
+        policies=PolicyPlaces(runtime.environ, runtime.folders.state, workspace),
+        governor=lambda: _open_governor(runtime, workspace),
     )
     return SkillVerdicts(ports, patience)
 

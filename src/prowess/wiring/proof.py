@@ -34,7 +34,7 @@ from prowess.runtime.proof.prove import (
     plan_proof,
     prove,
 )
-from prowess.skills import notation
+from prowess.skills import text as notation
 from prowess.skills.model import Skill
 from prowess.wiring.library import MODEL_VARIABLE, Runtime
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from prowess.runtime.experience_drafts import ExperiencePorts
     from prowess.runtime.sessions import MissedCorrections, SessionReports
     from prowess.runtime.workshop.review import Reviews
-    from prowess.skills.snapshot import Snapshot
+    from prowess.skills.agent_filter_snapshot import Snapshot
 
 
 log = logging.getLogger(__name__)

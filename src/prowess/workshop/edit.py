@@ -15,9 +15,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from prowess.errors import ProposalInputError, ProposalNotFoundError
-from prowess.skills import frontmatter, notation
+from prowess.skills import frontmatter
 from prowess.skills.frontmatter import FieldReader, squeeze
 from prowess.skills.parse import MAX_DESCRIPTION
+from prowess.skills.text import load as load_yaml
+from prowess.skills.text import quote as quote_yaml
 
 _LINES = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 _KEY = re.compile(r"([\"']?)([A-Za-z]+)\1[ \t]*:(?=\s|\Z)")
@@ -52,7 +54,7 @@ def redescribe(content: bytes, description: str) -> bytes:
         raise ProposalInputError(_BY_HAND, field="description")
     if FieldReader(old).text("description") == line:
         return content
-    found = _with(content.decode(), f"description: {notation.quote(line)}").encode()
+    found = _with(content.decode(), f"description: {quote_yaml(line)}").encode()
     new = frontmatter.read(frontmatter.decode(found).text)
     if (_others(old), old.body) != (_others(new), new.body) or _said(new) != line:
         raise ProposalInputError(_BY_HAND, field="description")
@@ -253,11 +255,11 @@ def new_skill(name: str, description: str, body: str) -> bytes:
     if not front.body.strip():
         raise ProposalInputError("body required", field="content")
     refuse_open(front.body)
-    plain = notation.load(name).root == name and not _OTHERWISE_READ.fullmatch(name)
+    plain = load_yaml(name).root == name and not _OTHERWISE_READ.fullmatch(name)
     lines = (
         "---",
-        f"name: {name if plain else notation.quote(name)}",
-        f"description: {notation.quote(text)}",
+        f"name: {name if plain else quote_yaml(name)}",
+        f"description: {quote_yaml(text)}",
         "metadata:",
         f"  {PROVENANCE}: {WRITTEN_BY}",
         "---",

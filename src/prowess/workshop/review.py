@@ -20,8 +20,7 @@ from prowess.data import read_text
 from prowess.errors import ProposalError
 from prowess.safety.review import SHORTEST_NONCE
 from prowess.secrets.credentials import mask, mask_credentials
-from prowess.skills.notation import is_plain
-from prowess.skills.text import clean, one_line
+from prowess.skills.text import clean, is_plain, one_line
 from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit, Replace
 from prowess.workshop.proposal import skill_name
 

@@ -15,7 +15,8 @@ from prowess.host.files import transaction
 from prowess.host.writers.change import SkillFolder
 from prowess.runtime.workshop.apply import check_change
 from prowess.runtime.workshop.ports import FolderLimits
-from prowess.safety.model import ScanReport, ScanVerdict, content_hash
+from prowess.safety.model import ScanReport, ScanVerdict
+from prowess.safety.paths import content_hash
 from prowess.workshop.proposal import Change, change_hash
 
 SKILL = {"SKILL.md": b"# Notes\n", "references/a.md": b"a\n", "scripts/run.sh": b"echo a\n"}

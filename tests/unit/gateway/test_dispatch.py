@@ -19,11 +19,10 @@ from prowess.gateway.calls import (
     RpcCall,
     RpcFailure,
 )
-from prowess.gateway.dispatch import Answering, MethodTable, dispatch
+from prowess.gateway.dispatch import Answering, Lane, MethodTable, Workers, dispatch
 from prowess.gateway.frames import Fault, RequestFrame
 from prowess.gateway.hub import Hub, Metrics
 from prowess.gateway.limits import GatewayLimits
-from prowess.gateway.workers import Lane, Workers
 
 T = TypeVar("T")
 READER = Client(id="c", scopes=frozenset({ClientScope.READ}))

@@ -10,8 +10,8 @@ from functools import partial
 import pytest
 
 from prowess.gateway.calls import Code, RpcError
+from prowess.gateway.dispatch import Lane, Workers
 from prowess.gateway.limits import GatewayLimits
-from prowess.gateway.workers import Lane, Workers
 
 
 class Door:
@@ -163,7 +163,7 @@ def test_a_call_that_hangs_does_not_keep_the_program_alive() -> None:
     script = (
         "import asyncio, threading\n"
         "from prowess.gateway.limits import GatewayLimits\n"
-        "from prowess.gateway.workers import Lane, Workers\n"
+        "from prowess.gateway.dispatch import Lane, Workers\n"
         "async def main():\n"
         "    workers, entered = Workers(GatewayLimits()), threading.Event()\n"
         "    def hang():\n"

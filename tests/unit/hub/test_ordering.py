@@ -23,7 +23,7 @@ from prowess.hub.search import (
     read_asked,
     read_texts,
 )
-from prowess.routing.lexical import Collection, LexicalIndex, Terms
+from prowess.routing.lexical_and_breadth import Collection, LexicalIndex, Terms
 from prowess.routing.words import split_words
 from prowess.testing import make_skill
 

@@ -8,13 +8,7 @@ from tests.rows import each_row
 
 from prowess.language.corrections import LONGEST, SHORTEST, objects, sets_a_rule, states_a_rule
 from prowess.transcripts.turns import ChatTurn, Role
-from prowess.workshop.capture import (
-    capture,
-    holds_everywhere,
-    says_the_same,
-    topic_of,
-    word_rule,
-)
+from prowess.workshop.proposal import capture, holds_everywhere, says_the_same, topic_of, word_rule
 
 
 def said(*texts: str, role: Role = Role.USER) -> list[ChatTurn]:

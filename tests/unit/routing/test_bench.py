@@ -2,7 +2,7 @@ import pytest
 
 from prowess.errors import SuiteError
 from prowess.evaluation.suites import Bench, Case, Lines, read_bench
-from prowess.routing.passages import read_evidence
+from prowess.routing.handoffs_and_passages import read_evidence
 
 
 def _lines(*rows: object) -> Lines:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.routing.dense import DenseIndex, Floats, find_near, list_texts, project
-from prowess.routing.passages import SkillEvidence
+from prowess.routing.handoffs_and_passages import SkillEvidence
 
 _VECTORS: dict[str, Floats] = {
     text: (np.array(numbers) / np.linalg.norm(numbers)).astype(np.float32)

@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.routing.breadth import Breadth
 from prowess.routing.decision import Fused, fuse, read_shares, weight_of_meaning
 from prowess.routing.dense import DenseScores, Floats
-from prowess.routing.lexical import LexicalScores
+from prowess.routing.lexical_and_breadth import Breadth, LexicalScores
 from prowess.routing.words import MessageShape, measure_shape
 
 _ENGLISH = measure_shape("please bake some bread")

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from prowess.routing.glosses import find_language, put_in_english
+from prowess.routing.words import find_language, put_in_english
 
 SAME_REQUEST = {
     "de": "Kannst du mir bitte helfen, die Datenbank zu sichern?",

@@ -5,8 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.routing.follow_ups import Closing, is_follow_up, read_closing
-from prowess.routing.triggers import HintIndex, Hints, Named, contains, find_paths, fold
+from prowess.routing.triggers_and_follow_ups import (
+    Closing,
+    HintIndex,
+    Hints,
+    Named,
+    contains,
+    find_paths,
+    fold,
+    is_follow_up,
+    read_closing,
+)
 from prowess.skills.model import Triggers
 from prowess.testing import make_skill
 

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.routing.lexical import LexicalIndex, Terms, read_terms
-from prowess.routing.passages import SkillEvidence, read_evidence
+from prowess.routing.handoffs_and_passages import SkillEvidence, read_evidence
+from prowess.routing.lexical_and_breadth import LexicalIndex, Terms, read_terms
 from prowess.testing import make_skill
 
 _BAKER = SkillEvidence(

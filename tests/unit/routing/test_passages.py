@@ -2,8 +2,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.routing.handoffs import Handoff, split_roles
-from prowess.routing.passages import SkillEvidence, read_evidence
+from prowess.routing.handoffs_and_passages import Handoff, SkillEvidence, read_evidence, split_roles
 from prowess.skills.model import Triggers
 from prowess.testing import make_skill
 

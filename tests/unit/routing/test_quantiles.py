@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from prowess.routing.breadth import middle, quantile
+from prowess.routing.lexical_and_breadth import middle, quantile
 
 # Zeros of both signs are equal, so that which of them comes first is left to chance.
 NUMBERS = st.floats(-1e6, 1e6, width=32).map(lambda number: number + 0.0)
@@ -53,7 +53,7 @@ def test_a_transposed_table_is_read_as_it_is(size: int) -> None:
 
 def test_masked_arrays_are_not_loaded() -> None:
     program = (
-        "import sys, numpy as np; from prowess.routing.breadth import middle, quantile;"
+        "import sys, numpy as np; from prowess.routing.lexical_and_breadth import middle, quantile;"
         " row = np.arange(9, dtype=np.float32); quantile(row, 0.3); middle(row);"
         " print('numpy.ma' in sys.modules)"
     )

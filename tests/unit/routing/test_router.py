@@ -8,6 +8,7 @@ from tests.rows import each_row
 from tests.unit.routing.vectors import WIDTH, ask, make_index
 
 from prowess.routing import router
+from prowess.routing.handoffs_and_passages import SkillEvidence, read_evidence
 from prowess.routing.index import (
     Everyday,
     SkillIndex,
@@ -16,7 +17,6 @@ from prowess.routing.index import (
     read_messages,
 )
 from prowess.routing.model import Decision, Route, Status, Thresholds
-from prowess.routing.passages import SkillEvidence, read_evidence
 from prowess.routing.router import Context, Ranking, RouteChoice
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import make_skill

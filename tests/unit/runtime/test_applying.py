@@ -9,7 +9,8 @@ from tests.rows import each_row
 from prowess.errors import PathError, QuarantinedError, StaleChangeError
 from prowess.runtime.workshop.apply import check_change
 from prowess.runtime.workshop.ports import DEFAULT_LIMITS, FolderLimits
-from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict, content_hash
+from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict
+from prowess.safety.paths import content_hash
 from prowess.workshop.proposal import Change, change_hash
 
 SKILL = {"SKILL.md": b"# Notes\n", "references/a.md": b"a\n"}

@@ -13,7 +13,7 @@ from prowess.settings import (
     Settings,
     SkillsSettings,
 )
-from prowess.skills.agent_filter import MatchedBy
+from prowess.skills.agent_filter_snapshot import MatchedBy
 from prowess.skills.model import Tier, diagnose
 from prowess.testing import (
     FixedFacts,

@@ -9,7 +9,8 @@ from tests.memory_proposals import MemoryProposals
 from prowess.errors import PathError, StaleChangeError
 from prowess.runtime.workshop.ports import DEFAULT_LIMITS, Answer, FolderLimits, WorkshopPorts
 from prowess.runtime.workshop.service import WorkshopService
-from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict, content_hash
+from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict
+from prowess.safety.paths import content_hash
 from prowess.settings import WorkshopSettings
 from prowess.workshop.proposal import Proposal, State
 from prowess.workshop.similar import Neighbour

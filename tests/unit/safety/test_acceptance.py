@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from tests.rows import each_row
 
-from prowess.safety.model import Confidence, Finding, Level, content_hash
+from prowess.safety.model import Confidence, Finding, Level
+from prowess.safety.paths import content_hash
 from prowess.safety.rules.table import Acceptance, apply_acceptances, read_version
 
 FINDING = Finding(

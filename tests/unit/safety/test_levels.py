@@ -6,7 +6,8 @@ from tests.rows import each_row
 
 from prowess.reading.views import Spot, View
 from prowess.safety.model import Level, Profile, Sighting
-from prowess.safety.rules.table import read_contexts, read_rules, weigh_sighting
+from prowess.safety.rules.table import read_contexts, read_rules
+from prowess.safety.scan import weigh_sighting
 
 SPOT = Spot(View.raw("SKILL.md", "x"), 0, 1)
 PIPE = read_rules()["shell-pipe-to-shell"]

@@ -3,7 +3,7 @@
 from tests.rows import each_row
 
 from prowess.reading.views import View
-from prowess.safety.rules.table import find_literal_hits, read_seven
+from prowess.safety.prose.patterns import find_literal_hits, read_seven
 
 WORDINGS = {
     "prompt-injection-ignore-instructions": "ignore all previous instructions",

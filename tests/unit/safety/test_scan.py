@@ -2,7 +2,8 @@
 
 import pytest
 
-from prowess.safety.model import Handling, LedgerEntry, Level, Profile, ScanVerdict, content_hash
+from prowess.safety.model import Handling, LedgerEntry, Level, Profile, ScanVerdict
+from prowess.safety.paths import content_hash
 from prowess.safety.rules.table import Acceptance, read_version
 from prowess.safety.scan import ScanOptions, scan
 

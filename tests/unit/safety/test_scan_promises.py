@@ -7,7 +7,8 @@ from itertools import product
 import pytest
 from tests.rows import each_row
 
-from prowess.safety.model import Finding, Level, Profile, ScanVerdict, content_hash
+from prowess.safety.model import Finding, Level, Profile, ScanVerdict
+from prowess.safety.paths import content_hash
 from prowess.safety.rules.table import Acceptance, read_version
 from prowess.safety.scan import ScanOptions, scan
 

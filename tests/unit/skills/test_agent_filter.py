@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.settings import AgentSettings
-from prowess.skills.agent_filter import AgentFilter, MatchedBy
+from prowess.skills.agent_filter_snapshot import AgentFilter, MatchedBy
 from prowess.testing import make_skill
 
 NAMES = ("deploy", "ship", "review", "test")

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.skills.agent_filter import AgentFilter
+from prowess.skills.agent_filter_snapshot import AgentFilter
 from prowess.skills.catalog import Shadowed
 from prowess.skills.eligibility import READY, InstallOption, Verdict
 from prowess.skills.explanation import (

@@ -5,7 +5,7 @@ from tests.rows import each_row
 
 from prowess.skills.frontmatter import Frontmatter, decode, quote_prose, read
 from prowess.skills.model import Severity
-from prowess.skills.notation import read_object
+from prowess.skills.text import read_object
 
 
 def codes(front: Frontmatter) -> list[tuple[str, int | None]]:

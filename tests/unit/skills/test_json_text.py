@@ -3,13 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.skills.notation import (
-    closing_brace,
-    is_plain,
-    read_object,
-    relax,
-    strict_loads,
-)
+from prowess.skills.text import closing_brace, is_plain, read_object, relax, strict_loads
 
 _ANY_JSON_LIKE = st.text(alphabet="{}[]\"'\\/*\n:, a1.-+e", max_size=40)
 

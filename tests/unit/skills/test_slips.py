@@ -4,7 +4,7 @@ import pytest
 
 from prowess.settings import SpecMode
 from prowess.skills import frontmatter
-from prowess.skills.agent_filter import AgentFilter
+from prowess.skills.agent_filter_snapshot import AgentFilter
 from prowess.skills.eligibility import Verdict
 from prowess.skills.explanation import SkillSituation, explain
 from prowess.skills.model import Document, Parsed, Requirements, Source, Tier

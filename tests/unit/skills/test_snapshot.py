@@ -2,10 +2,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.skills.agent_filter import AgentFilter
+from prowess.skills.agent_filter_snapshot import AgentFilter, Snapshot, SnapshotSkill, fingerprint
 from prowess.skills.model import Metadata, Requirements, Skill, Tier
 from prowess.skills.prompt import PromptBlock
-from prowess.skills.snapshot import Snapshot, SnapshotSkill, fingerprint
 from prowess.testing import make_skill
 
 WORDS = st.text(alphabet=st.characters(codec=None), max_size=8)

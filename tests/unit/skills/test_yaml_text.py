@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.skills.model import Value
-from prowess.skills.notation import load
+from prowess.skills.text import load
 
 
 @each_row(

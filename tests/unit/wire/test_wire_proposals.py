@@ -8,7 +8,8 @@ import pytest
 from tests.rows import each_row
 
 from prowess.runtime.workshop.apply import Outlook
-from prowess.safety.model import Confidence, Finding, Level, content_hash
+from prowess.safety.model import Confidence, Finding, Level
+from prowess.safety.paths import content_hash
 from prowess.testing import make_skill
 from prowess.wire import workshop as wire_proposals
 from prowess.workshop.edit import Append, Create, Replace

@@ -12,6 +12,7 @@ from prowess.safety.model import (
     ScanReport,
     ScanVerdict,
 )
+from prowess.safety.paths import visible
 from prowess.safety.rules.table import Acceptance, read_examples, read_rules, read_version
 from prowess.wire import safety as wire_safety
 
@@ -77,7 +78,7 @@ def test_several_skills_are_listed_under_the_worst_verdict() -> None:
 
 
 def test_text_is_made_visible_however_long_it_is() -> None:
-    assert wire_safety.visible("x" * 1000 + "\u200b") == "x" * 1000 + "\\u200b"
+    assert visible("x" * 1000 + "\u200b") == "x" * 1000 + "\\u200b"
 
 
 def test_a_rule_says_what_it_weighs_under_each_profile() -> None:

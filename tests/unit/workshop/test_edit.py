@@ -9,9 +9,10 @@ from tests.rows import each_row
 
 from prowess.errors import ProposalInputError, ProposalNotFoundError
 from prowess.settings import SpecMode
-from prowess.skills import notation
 from prowess.skills.model import Document, Skill, Source, Tier
 from prowess.skills.parse import Section, parse, split_sections
+from prowess.skills.text import load as load_yaml
+from prowess.skills.text import quote as quote_yaml
 from prowess.workshop.edit import (
     Append,
     Create,
@@ -241,7 +242,7 @@ def test_a_new_skill_is_one_of_the_standard_and_says_who_wrote_it() -> None:
 @each_row("name", ["123", "true", "null", "1e5", "0x1f"])
 def test_a_name_that_yaml_takes_for_something_else_stays_a_name(name: str) -> None:
     assert f"name: {name}" not in new_skill(name, "d", "b").decode() or name == "0x1f"
-    assert notation.load(new_skill(name, "d", "b").decode().split("---")[1]).root == {
+    assert load_yaml(new_skill(name, "d", "b").decode().split("---")[1]).root == {
         "name": name,
         "description": "d",
         "metadata": {"prowess": "workshop"},
@@ -250,7 +251,7 @@ def test_a_name_that_yaml_takes_for_something_else_stays_a_name(name: str) -> No
 
 @given(st.text())
 def test_any_text_comes_back_from_yaml_as_it_was(text: str) -> None:
-    assert notation.load(f"description: {notation.quote(text)}").root == {"description": text}
+    assert load_yaml(f"description: {quote_yaml(text)}").root == {"description": text}
 
 
 @given(st.text(min_size=1, max_size=300))

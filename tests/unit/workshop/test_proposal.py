@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.safety.model import content_hash
+from prowess.safety.paths import content_hash
 from prowess.workshop.proposal import (
     DEFAULT_CAPS,
     Change,

@@ -15,7 +15,7 @@ from prowess.transcripts.turns import (
     read_turns,
     tell_calls,
 )
-from prowess.workshop.capture import capture
+from prowess.workshop.proposal import capture
 
 SAID = "next time make sure to verify the frames of the GIF"
 TYPED = {"role": "user", "content": SAID}

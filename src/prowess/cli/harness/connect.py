@@ -14,9 +14,8 @@ from contextlib import suppress
 import click
 
 from prowess.cli.harness import hook_lane
-from prowess.cli.options import Common, common, json_option, workspace_option
 from prowess.cli.render import ProgressBar, asks, print_json, print_text
-from prowess.cli.terminal import NearChoice
+from prowess.cli.terminal import Common, NearChoice, common, json_option, workspace_option
 from prowess.errors import ProwessError
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import ConnectScope

@@ -15,9 +15,8 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 
 import prowess
-from prowess.host.files.state_files import KeptFiles, stamp_code
+from prowess.host.files.state_files import KeptFiles, PolicyPlaces, stamp_code
 from prowess.host.harness.hook_client import current_folder, state_folder
-from prowess.host.sharing.run_gate import PolicyPlaces
 from prowess.host.sources.harness_folders import find_home, find_workspace, is_project
 from prowess.mcp.greeting import Greeting, Memory
 

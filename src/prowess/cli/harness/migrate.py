@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 import click
 
-from prowess.cli.options import json_option
 from prowess.cli.render import asks, print_error, print_json, print_text
+from prowess.cli.terminal import json_option
 from prowess.errors import ConfigKeyError, PathError, ProposalError, ProwessError
 from prowess.host.config.file import parse
 from prowess.host.config.writer import ConfigStore, check_value, write
@@ -29,7 +29,7 @@ from prowess.host.writers.repairs import copy_skill
 from prowess.host.writers.trash import SkillRemoval
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.proposals import Proposals
-from prowess.safety.model import content_hash
+from prowess.safety.paths import content_hash
 from prowess.skills import frontmatter
 from prowess.skills.model import Tier
 from prowess.wiring import Runtime, open_runtime

@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 import click
 
 from prowess import __version__
-from prowess.cli.options import Common, common, complete_skill
 from prowess.cli.render import Cell, Column, print_error, print_json, print_table, print_text
-from prowess.cli.terminal import NearChoice
+from prowess.cli.terminal import Common, NearChoice, common, complete_skill
 from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
 from prowess.runtime.harness.export import ExportReport, ExportRequest, Placed
 from prowess.sharing.lock import CYCLONEDX, SPDX, Lock, make_cyclonedx, make_spdx

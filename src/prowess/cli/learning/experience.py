@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 import click
 
-from prowess.cli.options import Common, common
 from prowess.cli.render import (
     Cell,
     Column,
@@ -24,7 +23,7 @@ from prowess.cli.render import (
     print_text,
     shortened,
 )
-from prowess.cli.terminal import LazyGroup
+from prowess.cli.terminal import Common, LazyGroup, common
 from prowess.cli.workshop.proposals import next_steps
 from prowess.errors import PathError, ProwessError
 from prowess.experience.draft import NO_TASK

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prowess.cli.options import json_option
 from prowess.cli.render import (
     Cell,
     Column,
@@ -16,7 +15,7 @@ from prowess.cli.render import (
     print_text,
     silence,
 )
-from prowess.cli.terminal import CommandGroup
+from prowess.cli.terminal import CommandGroup, json_option
 from prowess.evaluation.scenarios import Broken, Scenario
 from prowess.host.evaluation import ScenarioFile, read_scenarios
 

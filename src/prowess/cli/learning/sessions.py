@@ -21,11 +21,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prowess.cli.options import Common, common
 from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_table, print_text
-from prowess.cli.terminal import NearChoice
-from prowess.cli.workshop.capture import CaptureOutcome, Heard, capture_all, heard_json, print_heard
-from prowess.cli.workshop.proposals import next_steps
+from prowess.cli.terminal import Common, NearChoice, common
+from prowess.cli.workshop.proposals import (
+    CaptureOutcome,
+    Heard,
+    capture_all,
+    heard_json,
+    next_steps,
+    print_heard,
+)
 from prowess.errors import PathError, ProposalError
 from prowess.hooks.harness import Harness
 from prowess.host.files.state_files import write_private
@@ -45,9 +50,8 @@ from prowess.wire import experience as wire_sessions
 from prowess.wire.experience import label, moment, shown
 from prowess.wiring import Runtime, open_runtime
 from prowess.wiring.workshop import open_folder, open_missed_corrections
-from prowess.workshop.capture import capture
 from prowess.workshop.missed_activations import Missed, MissKind
-from prowess.workshop.proposal import State
+from prowess.workshop.proposal import State, capture
 
 if TYPE_CHECKING:
     from prowess.runtime.sessions import TriggerCases

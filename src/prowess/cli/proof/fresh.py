@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from prowess.cli.learning.sessions import read_since
-from prowess.cli.options import Common, common, complete_skill
 from prowess.cli.render import ProgressBar, print_error, print_json, print_text
 from prowess.cli.sarif import log, uri
+from prowess.cli.terminal import Common, common, complete_skill
 from prowess.errors import PathError, ProposalError
 from prowess.evaluation.improving import Count, Improvement
 from prowess.host.writers.repairs import replace_text

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from prowess.cli.options import json_option, workspace_option
 from prowess.cli.render import asks, print_json, print_text
+from prowess.cli.terminal import json_option, workspace_option
 from prowess.errors import PathError
-from prowess.skills import notation
+from prowess.skills import text as notation
 from prowess.skills.parse import is_name
 from prowess.wiring import open_runtime
 

@@ -7,9 +7,9 @@ from xml.sax.saxutils import quoteattr
 
 import click
 
-from prowess.cli.options import Common, common, complete_skill, json_option, workspace_option
 from prowess.cli.render import ProgressBar, print_json, print_text
 from prowess.cli.sarif import log, uri
+from prowess.cli.terminal import Common, common, complete_skill, json_option, workspace_option
 from prowess.data import read_text
 from prowess.errors import PathError
 from prowess.evaluation.skill_tests import KINDS, SkillTest, SkillTests

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prowess.cli.options import Common, common, index_first
 from prowess.cli.render import asks
+from prowess.cli.terminal import Common, common, index_first
 from prowess.wiring import open_runtime
 
 if TYPE_CHECKING:

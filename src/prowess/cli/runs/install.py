@@ -16,7 +16,6 @@ from typing import Self
 
 import click
 
-from prowess.cli.options import Common, common, complete_skill
 from prowess.cli.render import (
     Cell,
     Column,
@@ -29,6 +28,7 @@ from prowess.cli.render import (
     silence,
     silence_errors,
 )
+from prowess.cli.terminal import Common, common, complete_skill
 from prowess.runtime.install import (
     InstallReport,
     InstallRequest,

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prowess.cli.options import Common, common, message_of
 from prowess.cli.render import (
     Cell,
     Column,
@@ -24,6 +23,7 @@ from prowess.cli.render import (
     print_table,
     print_text,
 )
+from prowess.cli.terminal import Common, common, message_of
 from prowess.errors import ProwessError
 from prowess.host.processes.facts import find_program
 from prowess.host.processes.foreground import (

@@ -15,7 +15,6 @@ from dataclasses import replace
 
 import click
 
-from prowess.cli.options import Common, common, json_option
 from prowess.cli.render import (
     Cell,
     Column,
@@ -37,15 +36,16 @@ from prowess.cli.scan.report import (
     target_places,
     to_sarif,
 )
-from prowess.cli.terminal import find_near
+from prowess.cli.terminal import Common, common, find_near, json_option
 from prowess.errors import AcceptanceError, ModelError, PathError, ProwessError, explain_failure
 from prowess.host.sources.skill_files import ScanPlace, read_targets
 from prowess.runtime.scan import Scanned, ScanReviewer, worst
 from prowess.safety.model import Example, Profile, Rule, ScanVerdict
+from prowess.safety.paths import visible
 from prowess.safety.rules.table import read_examples, read_rules, read_version
 from prowess.skills.text import one_line
 from prowess.wire import safety as wire_safety
-from prowess.wire.safety import levels, visible
+from prowess.wire.safety import levels
 from prowess.wire.skills import error as wire_error
 from prowess.wiring import Runtime, open_runtime
 

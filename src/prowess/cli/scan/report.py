@@ -45,10 +45,10 @@ from prowess.host.sources.skill_files import (
 )
 from prowess.runtime.scan import Scanned
 from prowess.safety.model import Finding, Handling, Level, Profile, Rule, ScanVerdict
+from prowess.safety.paths import visible
 from prowess.safety.rules.table import read_rules
 from prowess.secrets.credentials import mask
 from prowess.wire import safety as wire_safety
-from prowess.wire.safety import visible
 from prowess.wire.skills import Json
 from prowess.wiring import Runtime
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import click
 
-from prowess.cli.options import Common, common
 from prowess.cli.render import (
     Cell,
     Column,
@@ -19,6 +18,7 @@ from prowess.cli.render import (
     print_table,
     print_text,
 )
+from prowess.cli.terminal import Common, common
 from prowess.errors import SharingError
 from prowess.host.sharing.folder import LockedFolder
 from prowess.host.sharing.web import CLAWHUB_REGISTRY, read_registry_access

@@ -10,10 +10,16 @@ from typing import Any
 
 import click
 
-from prowess.cli.options import Common, common, complete_skill, json_option, workspace_option
 from prowess.cli.render import ProgressBar, print_error, print_json, print_text
 from prowess.cli.sharing.commands import finish_adding, place_option, yes_option
-from prowess.cli.terminal import CommandGroup
+from prowess.cli.terminal import (
+    CommandGroup,
+    Common,
+    common,
+    complete_skill,
+    json_option,
+    workspace_option,
+)
 from prowess.errors import LockError, PathError
 from prowess.host.files.containment import Root
 from prowess.host.sharing.signatures import BUNDLES

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from prowess.cli.options import json_option, log_options
 from prowess.cli.render import (
     Cell,
     Column,
@@ -20,7 +19,7 @@ from prowess.cli.render import (
     print_text,
     silence,
 )
-from prowess.cli.terminal import CommandGroup
+from prowess.cli.terminal import CommandGroup, json_option, log_options
 from prowess.hub.model import HubRole, TokenScope
 from prowess.hub.people import TokenEntry
 from prowess.wire.skills import compact

@@ -30,7 +30,7 @@ _COMMANDS = {
     "revise": ("workshop.review", "Change what a pending proposal says."),
     "rollback": ("workshop.review", "Take back what was applied last to a skill."),
     "history": ("workshop.review", "Say what happened to proposals and skills."),
-    "capture": ("workshop.capture", "Look for corrections in a transcript."),
+    "capture": ("workshop.proposals", "Look for corrections in a transcript."),
     "tool": ("workshop.review", "Answer one call of the agent's tool, JSON in and JSON out."),
 }
 

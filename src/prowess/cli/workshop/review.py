@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from prowess.cli.options import Common, common
 from prowess.cli.render import Cell, Column, is_terminal, print_json, print_table, print_text
 from prowess.cli.scan.report import around
+from prowess.cli.terminal import Common, common
 from prowess.cli.workshop.proposals import (
     FAILED,
     STYLES,
@@ -34,9 +34,9 @@ from prowess.errors import PathError, ProposalInputError, ProposalNotFoundError,
 from prowess.host.files.handles import Content, read_bounded
 from prowess.runtime.workshop.tool import revise_edit
 from prowess.safety.model import Finding, Level
+from prowess.safety.paths import visible
 from prowess.skills.model import Diagnostic
 from prowess.wire import workshop as wire_workshop
-from prowess.wire.safety import visible
 from prowess.wiring import open_runtime
 from prowess.wiring.proof import list_proofs
 from prowess.workshop.proposal import (

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prowess.cli.options import Common, common, json_option
 from prowess.cli.render import print_json, print_text
+from prowess.cli.terminal import Common, common, json_option
 from prowess.cli.workshop.proposals import STYLES
 from prowess.errors import SkillNotFoundError
 from prowess.host.config.writer import PROFILES, Switch, carry_out, plan_switch, profile_of

@@ -18,6 +18,7 @@ from prowess.host.files.handles import Stamp, is_path, stamp_file
 from prowess.host.sources.harness_folders import ALIASES, NAMES
 from prowess.late import compile_late
 from prowess.settings import (
+    SECTIONS,
     SETTINGS,
     AgentSettings,
     EntrySettings,
@@ -27,8 +28,8 @@ from prowess.settings import (
     SpecMode,
     WorkshopSettings,
 )
-from prowess.settings_table import Form, Setting, find_fields
-from prowess.skills.notation import RepeatedKeyError, is_plain, relax, strict_loads
+from prowess.settings_table import Form, Setting
+from prowess.skills.text import RepeatedKeyError, is_plain, relax, strict_loads
 
 FILE_NAME = "prowess.json"
 MAX_BYTES = 4_000_000
@@ -71,7 +72,7 @@ class ConfigReader:
     ) -> _T:
         """Return a section as the table declares it; `own` has readers of their own, by key."""
         found: dict[str, object] = {}
-        for field in find_fields(kind, prefix):
+        for field in SECTIONS[kind, prefix]:
             if field.section is not None:
                 found[field.name] = self.read_section(field.section, field.key, own)
             elif field.key in own:
@@ -472,7 +473,7 @@ _OWN: Mapping[str, Callable[[ConfigReader], object]] = {
 
 def _check_workshop(reader: ConfigReader) -> None:
     if isinstance(reader.raw(_WORKSHOP.removesuffix(".config")), Mapping):
-        declared = (field.key for field in find_fields(WorkshopSettings, _WORKSHOP))
+        declared = (field.key for field in SECTIONS[WorkshopSettings, _WORKSHOP])
         known = (key.removeprefix(f"{_WORKSHOP}.") for key in declared)
         reader.report_strays(_WORKSHOP, reader.mapping(_WORKSHOP), frozenset(known))
 

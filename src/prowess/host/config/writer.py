@@ -21,7 +21,7 @@ from prowess.host.config.file import MAX_BYTES, ConfigFile, parse, to_settings
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.files.state_files import Hold, locked, write_private
 from prowess.settings import SETTINGS
-from prowess.skills.notation import RepeatedKeyError, is_plain, strict_loads
+from prowess.skills.text import RepeatedKeyError, is_plain, strict_loads
 
 
 def write(config: ConfigFile, parts: Sequence[str], value: object) -> str | None:

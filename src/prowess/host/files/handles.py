@@ -478,3 +478,26 @@ def remove_empty(folder: Folder, name: str, state: os.stat_result, relative: str
     if not _is_same(folder.lstat(name), state):
         raise ContainmentError(shown(relative), "was swapped meanwhile: look at it again.")
     os.rmdir(folder.at(name), dir_fd=folder.fd)
+
+
+def is_inside(path: str, root: str) -> bool:
+    """Return whether the resolved `path` is `root` or lies below it."""
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def read_real(
+    folder: str, name: str, limit: int, *, hard_links: bool = True
+) -> Content | Diagnostic | None:
+    """Return the bytes of a file in a real folder, the reason why there are none, or None.
+
+    Raises:
+        ContainmentError: it is or lies behind a link.
+    """
+    try:
+        with hold_real(folder) as held:
+            refuse_link(held, name, name)
+            return read_bounded(held.at(name), limit, hard_links=hard_links, dir_fd=held.fd)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return diagnose("unreadable", f"cannot be read: {error.strerror}")

@@ -3,8 +3,10 @@
 The lock of the gateway is one that the system itself gives back when the process ends. Its file
 stays behind and says who held it last; only the lock on it counts.
 
-What only saves time (`KeptFiles`) is known by what it was made from. Little is imported here: some
-of it is read while a client waits for its first answer.
+What only saves time (`KeptFiles`) is known by what it was made from, and policies (`PolicyPlaces`)
+may lie elsewhere, too. Files of SQLite are made, known again, told broken and written to in one
+way (`SqliteFile`). Little is imported here: some of it is read while a client waits for its first
+answer.
 """
 
 import hashlib
@@ -13,12 +15,16 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prowess.errors import GatewayBusyError, PathError, StoreError, explain_failure
+
+if TYPE_CHECKING:
+    # As long to load as all the rest: it is loaded where a file is opened.
+    import sqlite3
 
 _MOST_KEPT_BYTES = 64 * 1024 * 1024
 _STAMP_CHARS = 12
@@ -54,9 +60,6 @@ class KeptFiles:
         """Keep `raw`; a folder that cannot be written to keeps nothing."""
         if len(raw) > _MOST_KEPT_BYTES:
             return
-        # Late: whoever only reads waits for nothing that it does not need.
-        import tempfile
-
         with suppress(OSError):
             os.makedirs(self._folder, stat.S_IRWXU, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self._folder, suffix=_SUFFIX)
@@ -115,7 +118,7 @@ except ImportError:
 ACCEPTANCES_FILE = "safety-acceptances.json"
 # What was shown of the lift of skills.
 PROOFS_FILE = "proofs.json"
-_PREFIX, _SUFFIX = ".prowess-", ".tmp"
+_PREFIX = ".prowess-"
 _MOST_CHARS = 16_000_000
 # No write takes so long: whoever began such a file was ended before it could remove it.
 _LEFT_S = 3_600
@@ -311,3 +314,237 @@ def _holder(handle: int) -> str:
         return ""
     known = found.get("address") if isinstance(found, dict) else None
     return known if isinstance(known, str) else ""
+
+
+# As `prowess.sharing.policy` has it, which takes time to load.
+_POLICY_FILE, VARIABLE = "prowess-policy.yml", "PROWESS_POLICY"
+_SYSTEM = "/etc/prowess"
+
+
+class PolicyPlaces(NamedTuple):
+    """Where the policies of one workspace lie."""
+
+    environ: Mapping[str, str]
+    state: str
+    workspace: str
+
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """Return the level and path of every policy file that there is, the highest first."""
+        named = self.environ.get(VARIABLE, "")
+        places = (
+            ("organisation", os.path.join(_SYSTEM, _POLICY_FILE)),
+            *((("organisation", named),) if named else ()),
+            ("team", os.path.join(self.state, _POLICY_FILE)),
+            ("project", os.path.join(self.workspace, _POLICY_FILE)),
+        )
+        # One that was named and is not there is no policy that can be read.
+        return tuple(pair for pair in places if pair[1] == named or os.path.lexists(pair[1]))
+
+    def stamp(self) -> object:
+        """Return what is another one once a policy file, a proof, or the day, is."""
+        files = self.files()
+        if not files:
+            return ()
+        # Late: most workspaces have none.
+        from datetime import UTC, datetime
+
+        from prowess.host.files.handles import stamp_file
+
+        # Waivers end with a day.
+        today = str(datetime.now(UTC).date())
+        # What was shown of skills may be asked for.
+        paths = (*(path for _, path in files), os.path.join(self.state, PROOFS_FILE))
+        return (today, *(repr(stamp_file(path)) for path in paths))
+
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class SqliteFile:
+    """A connection to the file that is there now, which may not be the one that was last time.
+
+    Args:
+        path: the file.
+        busy_s: how long to wait for another writer.
+        prepare: makes a new connection ready for use.
+    """
+
+    def __init__(
+        self, path: str, busy_s: float, prepare: "Callable[[sqlite3.Connection], None]"
+    ) -> None:
+        self._path, self._busy_s, self._prepare = path, busy_s, prepare
+        self._connection: sqlite3.Connection | None = None
+        self.identity: tuple[int, int] | None = None
+        self._told = ""
+
+    def open(self) -> "sqlite3.Connection":
+        """Return the connection, which is made where there is none."""
+        import sqlite3
+
+        found = identity(self._path)
+        if self._connection is not None and found == self.identity:
+            return self._connection
+        self.close()
+        with _folder_held(self._path, alone=False):
+            connection = sqlite3.connect(
+                self._path, timeout=self._busy_s, isolation_level=None, check_same_thread=False
+            )
+            self._connection, self.identity = connection, identity(self._path)
+            # Refused at once while another process does the same; it then holds for all of them.
+            with suppress(sqlite3.OperationalError):
+                connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            self._prepare(connection)
+        return connection
+
+    def remove(self, broken: tuple[int, int] | None, aside: str = "") -> None:
+        """Take a broken file and its companions away, or give them another ending.
+
+        Another process may have done so already, and its new file stays.
+
+        Raises:
+            OSError: it cannot be moved.
+        """
+        with _folder_held(self._path, alone=True):
+            if broken is None or identity(self._path) != broken:
+                return
+            for ending in ("-shm", "-wal", ""):
+                with suppress(FileNotFoundError):
+                    if aside:
+                        os.replace(self._path + ending, self._path + aside + ending)
+                    else:
+                        os.unlink(self._path + ending)
+
+    def close(self) -> None:
+        """Give the file back; a later use opens it again."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = self.identity = None
+
+    def give_up(self, what: str, error: "sqlite3.Error | OSError") -> None:
+        """Warn that a cache cannot be used, once for each reason; throw it away if it is broken."""
+        # Late: hooks pay for it, and they almost never need it.
+        import logging
+
+        broken = self.identity
+        self.close()
+        if str(error) != self._told:
+            self._told = str(error)
+            log = logging.getLogger(__name__)
+            log.warning("%s.unusable: %s: %s", what, self._path, error)
+        if is_broken(error):
+            with suppress(OSError):
+                self.remove(broken)
+
+
+@contextmanager
+def _folder_held(path: str, *, alone: bool) -> Iterator[None]:
+    """Let no file be taken away while somebody opens it.
+
+    SQLite finds a log by the name of its file: a connection to a file that was renamed before its
+    first statement takes the log of the new one for its own, and what both write there is lost.
+
+    Raises:
+        OSError: there is no such folder.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+    try:
+        # A share of the network may know no such locks; SQLite is not safe on one either.
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(handle)
+
+
+def create(path: str) -> None:
+    """Make the file for its owner's eyes only; SQLite gives its companions the same mode.
+
+    One that exists and that others may read is kept from them, and so are its companions.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+    # Never open one that exists: closing it again would drop the locks that SQLite holds on it.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        return
+    for name in (path, f"{path}-wal", f"{path}-shm"):
+        # Companions come and go; and whose file it is decides who may read it.
+        with suppress(OSError):
+            found = os.stat(name)
+            mode = stat.S_IMODE(found.st_mode)
+            if stat.S_ISREG(found.st_mode) and mode & _OTHERS:
+                os.chmod(name, mode & ~_OTHERS)
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from another one of its name; None where there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+# By the name of SQLite's code: what to do. A file that works again tomorrow is never moved away.
+_ADVICE = {
+    "SQLITE_FULL": "make room on the disk that holds it, then try again",
+    "SQLITE_IOERR": "look whether its disk is full or broken, then try again",
+    "SQLITE_BUSY": "another process holds it: try again",
+    "SQLITE_LOCKED": "another process holds it: try again",
+    "SQLITE_CORRUPT": "move it away, and a new one is made",
+    "SQLITE_NOTADB": "move it away, and a new one is made",
+}
+
+
+def describe(error: Exception) -> str:
+    """Return what is wrong with a file of SQLite, and what to do about it."""
+    import sqlite3
+
+    found = getattr(error, "orig", None) or error
+    if isinstance(found, OSError):
+        return f"cannot be used ({explain_failure(found)})."
+    said = str(found).splitlines()[0]
+    known = code(found) if isinstance(found, sqlite3.Error) else None
+    fitting = (advice for name, advice in _ADVICE.items() if getattr(sqlite3, name) == known)
+    advice = next(fitting, "look at its permissions and its disk, then try again")
+    return f"cannot be used ({said}): {advice}."
+
+
+def is_broken(error: "sqlite3.Error | OSError") -> bool:
+    """Return whether an error says that a file is none of ours, or no longer one."""
+    import sqlite3
+
+    # The last is an error in a statement: a file with our name and somebody else's tables.
+    broken = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+    return code(error) in broken
+
+
+def code(error: "sqlite3.Error | OSError") -> int | None:
+    """Return the primary code of an error of SQLite, without what refines it."""
+    number = getattr(error, "sqlite_errorcode", None)
+    return None if number is None else number & 0xFF
+
+
+@contextmanager
+def transaction(connection: "sqlite3.Connection", begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """Do all of it or nothing.
+
+    Immediate by default: a transaction that begins by reading cannot wait for its turn to write.
+    """
+    import sqlite3
+
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # After a full disk SQLite has often rolled back by itself.
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from prowess.errors import EncoderError
 from prowess.late import dataclass
-from prowess.routing.glosses import put_in_english
+from prowess.routing.words import put_in_english
 from prowess.runtime.ports import Vectors
 
 # The second name was used for a while before the first.

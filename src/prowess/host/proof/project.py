@@ -22,7 +22,7 @@ from prowess.host.processes.children import ChildProcesses
 from prowess.host.processes.facts import LocalFacts
 from prowess.runtime.ports import ChildCommand
 from prowess.skills.model import SKIPPED_FOLDERS
-from prowess.skills.notation import load
+from prowess.skills.text import load
 
 _MOST_FILES, _MOST_SOURCE, _MOST_TEXT, _MOST_COMMITS = 20_000, 6_000_000, 400_000, 200
 _GIT_S = 5.0

@@ -26,8 +26,7 @@ from prowess.host.writers.trash import SkillRemoval
 from prowess.runtime.harness.export import Build
 from prowess.runtime.sharing.ports import Package, hash_package
 from prowess.runtime.sharing.sync import CopiedFile
-from prowess.safety.model import content_hash
-from prowess.safety.paths import is_hidden, shown
+from prowess.safety.paths import content_hash, is_hidden, shown
 from prowess.sharing.lock import (
     LOCK_FILE,
     NOT_A_FILE,

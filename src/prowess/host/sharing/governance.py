@@ -16,9 +16,8 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prowess.errors import PathError, ProwessError, StoreError, explain_failure
-from prowess.host.files.state_files import locked, read_mapping, write_private
+from prowess.host.files.state_files import PolicyPlaces, locked, read_mapping, write_private
 from prowess.host.sharing.folder import LockedFolder, hash_folder, list_files
-from prowess.host.sharing.run_gate import PolicyPlaces
 from prowess.host.sharing.signatures import SkillSignatures
 from prowess.runtime.sharing.service import facts_of
 from prowess.safety.paths import shown

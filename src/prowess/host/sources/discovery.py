@@ -15,6 +15,7 @@ import stat
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from prowess.errors import ContainmentError
@@ -22,12 +23,14 @@ from prowess.host.files.handles import (
     Content,
     Stamp,
     hold_real,
+    is_inside,
     is_path,
     is_settled,
     read_bounded,
+    read_real,
     stamp_file,
 )
-from prowess.host.sources.symlinks import LinkRule, is_inside, read_real, refuse_link
+from prowess.host.sources.symlinks import LinkRule, refuse_link
 from prowess.late import dataclass
 from prowess.safety.paths import TEMPORARY_PREFIX, shown
 from prowess.settings import Limits, SpecMode
@@ -132,13 +135,18 @@ class RootWalker:
     ) -> None:
         self._source, self._limits = source, limits
         self._cache = cache or FolderCache()
-        self._links = LinkRule(source, allowed_targets)
+        self._allowed_targets = allowed_targets
         self._endings = _file_endings(source, mode)
         self._root = _Place(source.root, os.path.realpath(source.root))
         self._queue: deque[_Place] = deque()
         self._candidates = 0
         self._cut = ""
         self._walk = Walk()
+
+    @cached_property
+    def _links(self) -> LinkRule:
+        """Most roots have no link."""
+        return LinkRule(self._source, self._root.real, self._allowed_targets)
 
     @property
     def walk(self) -> Walk:
@@ -527,3 +535,26 @@ def _add_roots(plugin: Source, wanted: Sequence[str], result: SourceRoots) -> No
         elif relative not in _DEFAULT_FOLDERS:
             message = f"{relative!r} is not a folder"
             result.diagnostics.append(diagnose("plugin-invalid", message, path=plugin.root))
+
+
+def read_found(source: Source, found: FoundFile, limit: int) -> Content | Diagnostic | None:
+    """Return the bytes of a file where it was found, the reason why there are none, or None.
+
+    Whatever was checked is what is read: every step is taken by a handle and none through a link,
+    so that a folder or file that was exchanged for a link since leads nowhere. Only a `SKILL.md`
+    may be a link, to a file in its own folder.
+    """
+    folder, name = found.real, os.path.basename(found.path)
+    if not found.is_skill_file:
+        folder, name = os.path.split(found.real)
+    hard_links = source.tier is Tier.BUNDLED
+    try:
+        return read_real(folder, name, limit, hard_links=hard_links)
+    except ContainmentError:
+        target = os.path.realpath(os.path.join(folder, name))
+    if not (found.is_skill_file and is_inside(target, folder)):
+        return refuse_link(source.tier, found.path, target)
+    try:
+        return read_real(*os.path.split(target), limit, hard_links=hard_links)
+    except ContainmentError:
+        return diagnose("unreadable", "cannot be read: it is a link that leads back or away again")

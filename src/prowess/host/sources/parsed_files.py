@@ -18,7 +18,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, fields
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
@@ -48,7 +48,9 @@ _LISTING = "listing"
 # These travel once for the whole root, or are those of the file that was found.
 _ELSEWHERE = frozenset(("source", "path", "folder", "real", "resources", "diagnostics"))
 _SKILL = tuple(field.name for field in fields(Skill) if field.name not in _ELSEWHERE)
+_SOURCE = tuple(field.name for field in fields(Source))
 _PLAIN_METADATA, _PLAIN_INVOCATION = Metadata(), Invocation()
+_PLAIN = asdict(_PLAIN_METADATA), asdict(_PLAIN_INVOCATION)
 _Part: TypeAlias = Diagnostic | InstallSpec | Invocation | Metadata | Requirements | Triggers
 
 
@@ -149,7 +151,8 @@ def _mark(under: object) -> bytes:
 
 
 def _key(source: Source | str, reading: object) -> str:
-    return hashlib.sha256(repr((source, reading)).encode("utf-8", "surrogatepass")).hexdigest()
+    place = source if isinstance(source, str) else [getattr(source, name) for name in _SOURCE]
+    return hashlib.sha256(repr((place, reading)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _row(read: ReadFile) -> list[object]:
@@ -162,9 +165,8 @@ def _plain(value: Enum | _Part) -> object:
     """Return a value that JSON does not know by its parts; what is plain is nothing at all."""
     if isinstance(value, Enum):
         return value.value
-    if value in (_PLAIN_METADATA, _PLAIN_INVOCATION):
-        return None
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    parts = asdict(value)
+    return None if parts in _PLAIN else parts
 
 
 def _read(row: list[Any], source: Source) -> ReadFile:

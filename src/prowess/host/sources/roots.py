@@ -14,7 +14,15 @@ from dataclasses import field, replace
 
 from prowess.errors import PathError
 from prowess.host.files.containment import Root
-from prowess.host.files.handles import Content, Stamp, is_folder, is_path, is_settled
+from prowess.host.files.handles import (
+    Content,
+    Stamp,
+    is_folder,
+    is_inside,
+    is_path,
+    is_settled,
+    read_real,
+)
 from prowess.host.sources.discovery import (
     FolderCache,
     FoundFile,
@@ -22,11 +30,11 @@ from prowess.host.sources.discovery import (
     SourceRoots,
     Walk,
     find_plugin_sources,
+    read_found,
     read_sidecar,
 )
 from prowess.host.sources.harness_folders import PERSONAL, PROJECT, HarnessFolder
 from prowess.host.sources.parsed_files import ParsedFiles, ReadFile, stamp_found
-from prowess.host.sources.symlinks import is_inside, read_found, read_real
 from prowess.late import dataclass
 from prowess.runtime.ports import Scan
 from prowess.safety.paths import is_hidden
@@ -300,12 +308,14 @@ class _RootScan:
 
 
 class FolderSources:
-    """Reads the folders of one workspace."""
+    """Reads the folders of one workspace, or those of some tiers alone."""
 
-    def __init__(self, workspace: str, folders: Folders) -> None:
-        self._workspace, self._folders = workspace, folders
+    def __init__(
+        self, workspace: str, folders: Folders, tiers: Collection[Tier] = frozenset(Tier)
+    ) -> None:
+        self._workspace, self._folders, self._tiers = workspace, folders, tiers
         self._settings: Settings | None = None
-        self._roots: dict[Source, _RootScan] = {}
+        self._roots: dict[str, _RootScan] = {}
         self._listings = FolderCache()
         self._kept = ParsedFiles(folders.state)
         self._targets: tuple[str, ...] = ()
@@ -317,14 +327,15 @@ class FolderSources:
             self._roots, changed = {}, None
         self._settings = settings
         roots = resolve_roots(self._workspace, self._folders, settings)
-        existing = [source for source in roots.sources if os.path.isdir(source.root)]
+        wanted = (source for source in roots.sources if source.tier in self._tiers)
+        existing = [source for source in wanted if os.path.isdir(source.root)]
         self._targets = find_allowed_targets(settings, self._folders, self._workspace)
         roots.diagnostics += [_diagnose_dangling(s) for s in roots.sources if _is_dangling(s)]
         existing = [replace(s, leads_away=True) if self._leads_away(s) else s for s in existing]
         roots.diagnostics += [_diagnose_link(source) for source in existing if source.leads_away]
-        fresh = {source: self._root(source, changed) for source in existing}
+        fresh = {source.root: self._root(source, changed) for source in existing}
         old, self._roots = self._roots, fresh
-        self._keep(fresh)
+        self._keep(fresh.values())
         seen = {source.root: source for source in existing}
         sources = [seen.get(source.root, source) for source in roots.sources]
         return self._combine(sources, roots.diagnostics, unchanged=_is_same(old, fresh))
@@ -365,7 +376,10 @@ class FolderSources:
         return not any(is_inside(real, folder) for folder in allowed)
 
     def _root(self, source: Source, changed: Collection[str] | None) -> _RootScan:
-        old = self._roots.get(source)
+        old = self._roots.get(source.root)
+        if old is not None and old.source != source:
+            # It leads elsewhere by now, or is what another setting says.
+            old = None
         if old is None or changed is None:
             return self._walk(source, old)
         touched = [path for path in changed if is_inside(path, source.root)]
@@ -404,14 +418,14 @@ class FolderSources:
         skills = self._require_settings().skills
         return skills.spec_mode, skills.limits.max_skill_file_bytes, self._targets
 
-    def _keep(self, roots: Mapping[Source, _RootScan]) -> None:
+    def _keep(self, roots: Collection[_RootScan]) -> None:
         """Let other processes know what was parsed, where it is worth their while."""
-        if sum(len(root.files) for root in roots.values()) < _FEWEST_KEPT:
+        if sum(len(root.files) for root in roots) < _FEWEST_KEPT:
             return
-        for source, root in roots.items():
+        for root in roots:
             if any(read.settled and not read.kept for read in root.files.values()):
                 settled = [read for read in root.files.values() if read.settled]
-                self._kept.save(source, self._parsing(), settled)
+                self._kept.save(root.source, self._parsing(), settled)
                 root.files.update({read.found.path: read._replace(kept=True) for read in settled})
 
     def _take(
@@ -544,5 +558,5 @@ def _same_files(old: dict[str, ReadFile], new: dict[str, ReadFile]) -> bool:
     )
 
 
-def _is_same(old: dict[Source, _RootScan], new: dict[Source, _RootScan]) -> bool:
-    return list(old) == list(new) and all(old[source] is new[source] for source in new)
+def _is_same(old: dict[str, _RootScan], new: dict[str, _RootScan]) -> bool:
+    return list(old) == list(new) and all(old[root] is new[root] for root in new)

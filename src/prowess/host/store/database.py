@@ -22,7 +22,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import NullPool
 
 from prowess.errors import DatabaseLostError, StoreError, explain_failure
-from prowess.host.store import sqlite as sqlite_files
+from prowess.host.files import state_files
 
 VARIABLE = "PROWESS_DATABASE_URL"
 # The newest of the files under `migrations/versions`: what this Prowess reads and writes.
@@ -195,7 +195,7 @@ class Database:
 
     def _create(self, tables: Tables) -> None:
         try:
-            sqlite_files.create(self.name)
+            state_files.create(self.name)
         except OSError as error:
             raise StoreError(self.name, f"cannot be created: {explain_failure(error)}.") from error
         with self._writer.begin() as connection:
@@ -227,7 +227,7 @@ class Database:
     def explain(self, error: Exception) -> StoreError:
         """Return what went wrong, and what to do about it."""
         if not self.is_server:
-            return StoreError(self.name, sqlite_files.describe(error))
+            return StoreError(self.name, state_files.describe(error))
         problem, is_lost = describe_server(error)
         if is_lost:
             self.lost, self._quiet_until = problem, time.monotonic() + _QUIET_S

@@ -7,7 +7,8 @@ nothing but time, so no caller sees an error from here: what cannot be read is s
 broken file is thrown away.
 
 Some callers cannot wait for many scans: what they have no time for stays without a verdict, and a
-skill without one is not handed out.
+skill without one is not handed out. Lists, prompts, routing and loading ask the same judge, which
+adds what the policies forbid; to look whether there are any costs next to nothing.
 """
 
 import hashlib
@@ -20,13 +21,14 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from prowess.host.files import state_files
 from prowess.host.files.handles import is_settled, stamp_file
-from prowess.host.store import sqlite as sqlite_files
+from prowess.host.files.state_files import PolicyPlaces
 from prowess.runtime.ports import KnownVerdict, ScanPatience, show_progress
 from prowess.settings import Settings
-from prowess.skills.eligibility import BlockingFinding, ScannerBlock
+from prowess.skills.eligibility import BlockingFinding, ScannerBlock, is_disabled
 from prowess.skills.model import Diagnostic, Skill
 
 if TYPE_CHECKING:
@@ -113,7 +115,7 @@ class SqliteReports:
     def __init__(self, path: str, *, now: Callable[[], float] = time.time) -> None:
         self._path, self._now = path, now
         self._lock = threading.Lock()
-        self._file = sqlite_files.SqliteFile(path, _BUSY_S, _prepare)
+        self._file = state_files.SqliteFile(path, _BUSY_S, _prepare)
         self._is_pruned = False
 
     def load(self, key: str) -> "ScanReport | None":
@@ -166,7 +168,7 @@ class SqliteReports:
 
     def _read(self, look: Callable[[sqlite3.Connection], list[_T]]) -> list[_T]:
         with self._lock:
-            if sqlite_files.identity(self._path) is None:
+            if state_files.identity(self._path) is None:
                 return []
             try:
                 return look(self._file.open())
@@ -177,7 +179,7 @@ class SqliteReports:
     def _write(self, statement: str, row: Sequence[object]) -> None:
         with self._lock:
             try:
-                sqlite_files.create(self._path)
+                state_files.create(self._path)
                 connection = self._file.open()
                 if not self._is_pruned:
                     self._is_pruned = True
@@ -312,6 +314,27 @@ class VerdictPorts(NamedTuple):
     acceptances: "Callable[[], Sequence[Acceptance]]"
     # What is another one after each change of the acceptances.
     accepted: Callable[[], object]
+    policies: PolicyPlaces
+    # Asked for where there is a policy: most workspaces have none, and nothing of it is loaded.
+    governor: "Callable[[], BlockFinder]"
+
+
+class BlockFinder(Protocol):
+    """Says what the policies forbid."""
+
+    # What they require and did not find when they were last asked.
+    notices: tuple[Diagnostic, ...]
+
+    def find_blocks(
+        self,
+        skills: Sequence[Skill],
+        known: Mapping[str, ScannerBlock],
+        disabled: Collection[str],
+    ) -> Mapping[str, ScannerBlock]:
+        """Return what may not be used, by path.
+
+        The scanner keeps out what is `known`, and the configuration the paths in `disabled`.
+        """
 
 
 class _Judged(NamedTuple):
@@ -326,7 +349,8 @@ class SkillVerdicts:
     def __init__(self, ports: VerdictPorts, patience: ScanPatience) -> None:
         """Look at nothing yet."""
         self._ports, self.patience = ports, patience
-        # A report is of one skill.
+        self._governor: BlockFinder | None = None
+        # Of the policies: a report is of one skill.
         self.notices: tuple[Diagnostic, ...] = ()
         self._judged: dict[str, _Judged] = {}
         # Counts the scans whose outcome nobody was told of.
@@ -336,7 +360,7 @@ class SkillVerdicts:
 
     def moved(self) -> object:
         """Return what is another one once an answer may be, though no file of a skill changed."""
-        return self._news, self._ports.accepted()
+        return self._news, self._ports.accepted(), self._ports.policies.stamp()
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -358,7 +382,21 @@ class SkillVerdicts:
             pending = self._list_pending(pending)
         if pending and self.patience.in_background:
             self._begin(pending)
-        return dict(self._block_all(theirs))
+        blocks = dict(self._block_all(theirs))
+        return {**blocks, **self._forbid(skills, blocks, settings)}
+
+    def _forbid(
+        self, skills: Sequence[Skill], blocks: Mapping[str, ScannerBlock], settings: Settings
+    ) -> Mapping[str, ScannerBlock]:
+        """Return what the policies keep from use, whatever the scanner says."""
+        self.notices = ()
+        if not self._ports.policies.files():
+            return {}
+        self._governor = self._governor or self._ports.governor()
+        disabled = {skill.path for skill in skills if is_disabled(skill, settings)}
+        forbidden = self._governor.find_blocks(skills, blocks, disabled)
+        self.notices = self._governor.notices
+        return forbidden
 
     def settle(self, skills: Sequence[Skill], settings: Settings) -> None:
         """Scan those that were not, the first ones first, for as long as the caller may wait."""

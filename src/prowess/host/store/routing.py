@@ -23,6 +23,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from prowess import routing
+from prowess.host.files import state_files
 from prowess.host.files.state_files import (
     Hold,
     KeptFiles,
@@ -31,7 +32,6 @@ from prowess.host.files.state_files import (
     read_mapping,
     stamp_code,
 )
-from prowess.host.store import sqlite as sqlite_files
 from prowess.routing.model import Thresholds
 from prowess.runtime.ports import Examples, StaleSkill, Vectors
 
@@ -296,18 +296,18 @@ class SqliteVectors:
         self._today = today
         self._max_rows = max_rows
         self._lock = threading.Lock()
-        self._file = sqlite_files.SqliteFile(path, _BUSY_S, _prepare)
+        self._file = state_files.SqliteFile(path, _BUSY_S, _prepare)
 
     def load(self, encoder_id: str, keys: Sequence[str]) -> Mapping[str, Vectors]:
         """Return what is known of `keys`; a vector that makes no sense counts as unknown."""
         with self._lock:
-            if not keys or sqlite_files.identity(self._path) is None:
+            if not keys or state_files.identity(self._path) is None:
                 return {}
             try:
                 return self._read(encoder_id, keys)
             except sqlite3.Error as error:
                 # A folder that cannot be written to is no reason not to read from it.
-                if sqlite_files.code(error) in _UNWRITABLE:
+                if state_files.code(error) in _UNWRITABLE:
                     self._file.close()
                     with suppress(sqlite3.Error), closing(self._open_frozen()) as connection:
                         return choose_known(_rows(connection, encoder_id, keys, 0))
@@ -344,9 +344,9 @@ class SqliteVectors:
     def _write(self, encoder_id: str, rows: Sequence[tuple[str, bytes]]) -> bool:
         """Write what can be written; False where the file was broken and is gone now."""
         try:
-            sqlite_files.create(self._path)
+            state_files.create(self._path)
             connection, today = self._file.open(), self._today()
-            with sqlite_files.transaction(connection):
+            with state_files.transaction(connection):
                 kept = [(encoder_id, key, vector, today) for key, vector in rows]
                 connection.executemany(_KEEP, kept)
                 first = connection.execute("INSERT OR IGNORE INTO prunings VALUES (?)", (today,))
@@ -357,7 +357,7 @@ class SqliteVectors:
                     connection.execute(_FORGET_OLDEST, (self._max_rows,))
         except (sqlite3.Error, OSError) as error:
             self._file.give_up("vectors", error)
-            return sqlite_files.code(error) not in sqlite_files.BROKEN
+            return not state_files.is_broken(error)
         return True
 
     def _open_frozen(self) -> sqlite3.Connection:
@@ -398,7 +398,7 @@ def _touch(
 ) -> None:
     # Whoever waits for vectors does not wait for this: the next load tries again.
     connection.execute("PRAGMA busy_timeout = 0")
-    with suppress(sqlite3.OperationalError), sqlite_files.transaction(connection):
+    with suppress(sqlite3.OperationalError), state_files.transaction(connection):
         for chunk in _chunks(keys):
             # Only question marks are put in.
             query = f"UPDATE vectors SET used = ? WHERE encoder = ? AND key IN ({_marks(chunk)})"  # noqa: S608

@@ -24,7 +24,7 @@ from prowess.host.files.state_files import locked, write_private
 from prowess.host.store.database import Database, Tables
 from prowess.runtime.ports import StoredSnapshot
 from prowess.safety.paths import shown
-from prowess.skills.snapshot import SnapshotSkill
+from prowess.skills.agent_filter_snapshot import SnapshotSkill
 
 _INLINE_PROMPT_CHARS = 512
 _SCHEMA_VERSION = 1

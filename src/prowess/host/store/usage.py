@@ -18,7 +18,7 @@ from datetime import date
 from typing import Any, Protocol, TypeVar
 
 from prowess.errors import StoreError
-from prowess.host.store import sqlite as sqlite_files
+from prowess.host.files import state_files
 from prowess.runtime.usage import (
     LONGEST_NAME,
     MOST_DAYS,
@@ -272,24 +272,24 @@ class SqliteUsage(UsageTables):
         super().__init__(**bounds)
         self._path = path
         self._lock = threading.Lock()
-        self._file = sqlite_files.SqliteFile(path, _BUSY_S, self._prepare)
+        self._file = state_files.SqliteFile(path, _BUSY_S, self._prepare)
 
     def _ask(self, question: Hashable, look: Callable[[Engine], _T], nothing: _T) -> _T:
         del question
 
         def read() -> _T:
             connection = self._file.open()
-            with sqlite_files.transaction(connection, "BEGIN"):
+            with state_files.transaction(connection, "BEGIN"):
                 return look(connection)
 
         with self._lock:
-            return self._try(read) if sqlite_files.identity(self._path) else nothing
+            return self._try(read) if state_files.identity(self._path) else nothing
 
     def _write(self, write: Callable[[Engine], None]) -> None:
         def act() -> None:
-            sqlite_files.create(self._path)
+            state_files.create(self._path)
             connection = self._file.open()
-            with sqlite_files.transaction(connection):
+            with state_files.transaction(connection):
                 write(connection)
 
         with self._lock:
@@ -307,12 +307,12 @@ class SqliteUsage(UsageTables):
         except (sqlite3.Error, OSError) as error:
             broken = self._file.identity
             self._file.close()
-            if sqlite_files.code(error) not in sqlite_files.BROKEN:
+            if not state_files.is_broken(error):
                 raise self._refusal(error) from error
             log.warning("usage.broken: %s is set aside and begun anew: %s", self._path, error)
         try:
             self._file.remove(broken, _ASIDE)
-            sqlite_files.create(self._path)
+            state_files.create(self._path)
             return action()
         except (sqlite3.Error, OSError) as error:
             self._file.close()
@@ -329,7 +329,7 @@ class SqliteUsage(UsageTables):
             raise StoreError(self._path, "was written by a newer Prowess: update Prowess.")
         connection.execute(f"PRAGMA journal_size_limit = {_MAX_WAL_BYTES}")
         if version < _VERSION:
-            with sqlite_files.transaction(connection):
+            with state_files.transaction(connection):
                 for statement in _SCHEMA:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {_VERSION}")

@@ -41,11 +41,11 @@ from prowess.host.files.transaction import (
     swap,
 )
 from prowess.runtime.workshop.ports import DEFAULT_LIMITS, SKILL_FILE, FolderLimits
-from prowess.safety.model import content_hash
 from prowess.safety.paths import (
     TEMPORARY_PREFIX,
     PathRefused,
     collision_key,
+    content_hash,
     is_hidden,
     segments,
     shown,

@@ -33,8 +33,7 @@ from prowess.host.files.transaction import (
     new_id,
     read_record,
 )
-from prowess.safety.model import content_hash
-from prowess.safety.paths import shown
+from prowess.safety.paths import content_hash, shown
 
 SOURCE = "workspace-draft"
 SCRIPT = "script"

@@ -23,8 +23,7 @@ from prowess.host.files.handles import is_folder
 from prowess.host.files.state_files import hold_alone
 from prowess.host.files.transaction import is_stray_file
 from prowess.host.writers.draft_trash import DraftInTrash, DraftItem, DraftTrash, read_files
-from prowess.safety.model import content_hash
-from prowess.safety.paths import PathRefused, segments, shown
+from prowess.safety.paths import PathRefused, content_hash, segments, shown
 
 if TYPE_CHECKING:
     from prowess.runtime.experience_drafts import ShelvedDraft

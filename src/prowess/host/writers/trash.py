@@ -32,8 +32,7 @@ from prowess.host.files.transaction import (
 )
 from prowess.host.writers.change import SkillFolder
 from prowess.runtime.library import RemovedSkill
-from prowess.safety.model import content_hash
-from prowess.safety.paths import shown
+from prowess.safety.paths import content_hash, shown
 from prowess.skills.model import Tier
 
 REMOVABLE = frozenset(

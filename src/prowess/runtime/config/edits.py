@@ -32,8 +32,7 @@ from prowess.runtime.config.redaction import (
 )
 from prowess.safety.environment import find_group, judge
 from prowess.settings import SETTINGS, SettingProblem
-from prowess.skills.notation import is_plain, strict_loads
-from prowess.skills.text import one_line
+from prowess.skills.text import is_plain, one_line, strict_loads
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_KEY = 200

@@ -69,7 +69,7 @@ class HookService:
             return ""
         # Late: most prompts are asked about by nobody, and the tables take a while to read.
         from prowess.language.corrections import may_set_a_rule, objects, sets_a_rule
-        from prowess.workshop.capture import name_rule
+        from prowess.workshop.proposal import name_rule
 
         if not (sets_a_rule(message) or (objects(message) and may_set_a_rule(message))):
             return ""

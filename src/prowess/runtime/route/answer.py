@@ -38,7 +38,7 @@ from prowess.runtime.ports import (
 from prowess.runtime.route.index import PAUSE_S, Built, IndexBuilder, Meaning, Progress
 from prowess.runtime.service import SkillsService
 from prowess.settings import RoutingSettings
-from prowess.skills.agent_filter import AgentFilter
+from prowess.skills.agent_filter_snapshot import AgentFilter, Snapshot
 from prowess.skills.explanation import (
     ALLOWED,
     Explanation,
@@ -50,7 +50,6 @@ from prowess.skills.explanation import (
     explain_unreached,
 )
 from prowess.skills.model import Diagnostic, Severity, Skill
-from prowess.skills.snapshot import Snapshot
 from prowess.transcripts.turns import Role, read_turns
 
 if TYPE_CHECKING:

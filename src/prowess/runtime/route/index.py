@@ -6,7 +6,8 @@ Only what was never encoded is encoded. A model that fails is not asked again fo
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from operator import attrgetter
 from threading import Lock
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from prowess.errors import EncoderError
 from prowess.late import dataclass
 from prowess.routing import router
+from prowess.routing.handoffs_and_passages import LONGEST_BODY, SkillEvidence, read_evidence
 from prowess.routing.index import (
     Encoded,
     SkillIndex,
@@ -23,8 +25,7 @@ from prowess.routing.index import (
     pack_index,
     unpack_index,
 )
-from prowess.routing.lexical import LexicalIndex, Terms, read_terms
-from prowess.routing.passages import LONGEST_BODY, SkillEvidence, read_evidence
+from prowess.routing.lexical_and_breadth import LexicalIndex, Terms, read_terms
 from prowess.routing.router import Query
 from prowess.routing.words import Words, measure_shape, split_words
 from prowess.runtime.ports import (
@@ -38,7 +39,7 @@ from prowess.runtime.ports import (
     VectorStore,
 )
 from prowess.settings import EncoderSettings, RoutingSettings
-from prowess.skills.model import Skill
+from prowess.skills.model import Invocation, Skill, Triggers
 
 _REMEMBERED_MESSAGES = 256
 _JUDGED_SKILLS = 10
@@ -92,7 +93,10 @@ class Meaning:
         wanted = self._settings().encoder
         with self._lock:
             is_settled = self._encoder is not None or not self._problem or self._pausing
-            if self._opened_for == wanted and is_settled:
+            # Most often the very same: the settings are read anew only where the file changed.
+            before = self._opened_for
+            is_same = before is wanted or (before is not None and before == wanted)
+            if is_same and is_settled:
                 return self._encoder
             self._encoder, self._opened_for = None, wanted
             self.worked()
@@ -361,6 +365,13 @@ class IndexBuilder:
             progress("encoding texts", start + len(some), len(missing))
 
 
+_read_parts = attrgetter(
+    *("description", "when_to_use", "globs"),
+    *(f"metadata.triggers.{one.name}" for one in fields(Triggers)),
+    *(f"invocation.{one.name}" for one in fields(Invocation)),
+)
+
+
 def _key(
     skills: Sequence[Skill],
     encoder: Encoder | None,
@@ -373,13 +384,13 @@ def _key(
     for skill in skills:
         mine = examples.get(skill.name, Examples())
         # The same file may be read in another mode, and then says something else.
-        read = (skill.description, skill.when_to_use, len(skill.body), skill.globs)
-        parts.append(f"{_name_of(skill, mine)}\0{read}{skill.metadata.triggers}{skill.invocation}")
+        parts.append(f"{_name_of(skill, mine)}\0{_read_parts(skill)}")
     return text_key("\1".join(parts))
 
 
 def _name_of(skill: Skill, examples: Examples) -> str:
-    return f"{skill.name}\0{skill.content_hash}\0{len(skill.body)}\0{examples!r}"
+    told = examples.generated, examples.confirmed, examples.near_misses
+    return f"{skill.name}\0{skill.content_hash}\0{len(skill.body)}\0{told}"
 
 
 def _without_stale(skill: Skill, found: StaleSkill | None) -> Skill:

@@ -21,8 +21,8 @@ from typing import Protocol
 from prowess.errors import PathError
 from prowess.runtime.scan import ScanService, Target
 from prowess.runtime.service import SkillsService
-from prowess.safety.model import Finding, Level, Profile, ScanReport, ScanVerdict, content_hash
-from prowess.safety.paths import PathRefused, collision_key, segments, shown
+from prowess.safety.model import Finding, Level, Profile, ScanReport, ScanVerdict
+from prowess.safety.paths import PathRefused, collision_key, content_hash, segments, shown
 from prowess.skills.model import SKIPPED_FOLDERS, Skill
 
 KEPT = ".prowess-kept"

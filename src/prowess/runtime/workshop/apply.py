@@ -33,8 +33,8 @@ from prowess.errors import (
 from prowess.runtime.ports import Id, timed
 from prowess.runtime.workshop.drafts import Draft, Plan, check_result, draft_of, plan, refusal_of
 from prowess.runtime.workshop.ports import SKILL_FILE, SkillFolderPort, WorkshopPorts
-from prowess.safety.model import Finding, ScanReport, content_hash
-from prowess.safety.paths import shown
+from prowess.safety.model import Finding, ScanReport
+from prowess.safety.paths import content_hash, shown
 from prowess.secrets.credentials import mask_credentials
 from prowess.skills import frontmatter
 from prowess.workshop.edit import Replace

@@ -15,13 +15,12 @@ from types import MappingProxyType
 from prowess.errors import PathError, ProposalInputError
 from prowess.runtime.workshop.ports import DEFAULT_LIMITS, SKILL_FILE
 from prowess.safety.intake.file_types import FileKind, detect_kind
-from prowess.safety.model import ScanReport, ScanVerdict, content_hash
-from prowess.safety.paths import PathRefused, check_all, shown, support_file
+from prowess.safety.model import ScanReport, ScanVerdict
+from prowess.safety.paths import PathRefused, check_all, content_hash, shown, support_file
 from prowess.secrets.credentials import refuse_known_secrets, refuse_secrets
 from prowess.skills import frontmatter
 from prowess.skills.frontmatter import FieldReader
 from prowess.skills.harness.rules import Reader, read_rules
-from prowess.workshop.capture import holds_everywhere
 from prowess.workshop.edit import Append, Create, Edit, Replace, make_edit
 from prowess.workshop.proposal import (
     Change,
@@ -29,6 +28,7 @@ from prowess.workshop.proposal import (
     Proposal,
     ProposalSource,
     change_hash,
+    holds_everywhere,
     payload_hash,
     result_of,
 )

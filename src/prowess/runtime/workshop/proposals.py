@@ -35,8 +35,7 @@ from prowess.runtime.workshop.drafts import (
     with_files,
 )
 from prowess.runtime.workshop.ports import SKILL_FILE, History, WorkshopPorts
-from prowess.safety.model import content_hash
-from prowess.safety.paths import shown
+from prowess.safety.paths import content_hash, shown
 from prowess.safety.rules.table import find_executing
 from prowess.secrets.credentials import mask_credentials, refuse_secrets
 from prowess.settings import ApprovalPolicy

@@ -19,11 +19,11 @@ from prowess.settings import ReviewMode, WorkshopSettings
 from prowess.skills.harness.rules import Reader
 from prowess.skills.model import Skill
 from prowess.transcripts.turns import Role, Transcript, count_calls, read_turns, tell_calls
-from prowess.workshop.capture import Capture, capture, says_the_same
 from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit, Replace
 from prowess.workshop.proposal import (
     Actor,
     By,
+    Capture,
     EventKind,
     Evidence,
     Proposal,
@@ -31,6 +31,8 @@ from prowess.workshop.proposal import (
     ProposalSource,
     State,
     Subject,
+    capture,
+    says_the_same,
 )
 
 if TYPE_CHECKING:

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Callable, Iterator
 
-from prowess.reading.views import Spot, View
-from prowess.safety.facts import Act, Fact, Noted, Scene, Surroundings
+from prowess.safety.facts import Act, Fact, Noted, Scene
 from prowess.safety.hosts import find_host, is_local
 from prowess.safety.model import Confidence, Level, Sighting
-from prowess.safety.paths import is_agent_path, normal_path
+from prowess.safety.paths import SETTINGS_FILES, is_agent_path, normal_path
 
 _SETUID = re.compile(r"^0?[4267][0-7]{3}$|[ug]\+[rwx]*s")
 _OPEN = re.compile(r"^0?[0-7]?777$|^(?:a|ugo)\+rwx|^o\+w$|^a=rwx")
@@ -154,15 +153,14 @@ _WIDE_EXCLUSION = re.compile(
     r"|exclusionextension",
     re.IGNORECASE,
 )
-_SETTINGS = frozenset(
-    ("settings.json", "settings.local.json", ".mcp.json", "mcp.json", ".claude.json")
-)
 
 
 def _judge_disable(fact: Fact) -> Sighting:
     name = fact.spot.path.rpartition("/")[2]
     rule, level = _SOFT_OFF.get(fact.subject, ("disable-protection", None))
-    if fact.subject == "agent-approval" and (is_agent_path(fact.spot.path) or name in _SETTINGS):
+    if fact.subject == "agent-approval" and (
+        is_agent_path(fact.spot.path) or name in SETTINGS_FILES
+    ):
         message = "ships settings that let an agent act unasked"
         return Sighting(rule, fact.spot, message)
     if fact.subject == "quarantine" and re.search(r"Downloads|/tmp|~/", fact.spot.text):
@@ -272,77 +270,6 @@ def judge_lasting(scene: Scene) -> Iterator[tuple[Sighting, Noted]]:
             yield seen, noted
     for noted in scene.all(Act.TAMPER):
         yield _judge_tampering(noted, scene), noted
-    for path, raw in scene.raw.items():
-        if path.lower().endswith(_PAGES):
-            # Most pages have no such word, and the search is costly.
-            lowered = raw.text.lower()
-            if any(word in lowered for word in _UNASKED_WORDS) and _UNASKED.search(raw.text):
-                yield from _judge_shown_settings(raw)
-
-
-_PAGES = (".md", ".mdx", ".mdc", ".txt")
-# Values of settings by which an agent acts without asking, whatever its maker calls them.
-_UNASKED = re.compile(
-    r"(?<!disable)bypassPermissions(?!Mode)|\bdontAsk\b|\b(?:Bash|Shell)\(\*\)"
-    r"|\"allow\"\s{0,9}:\s{0,9}\[\s{0,9}\"(?:\*|Bash|Shell)\"|approval_policy\W{1,6}never"
-    r"|danger-full-access|approval_?mode\W{1,6}(?:yolo|auto|never|unrestricted|full-auto)"
-    r"|\b(?:yolo|dangerously\w{1,40}|enableAllProjectMcpServers|yes-always)\W{1,4}true"
-    r"|autoApprove\w{0,20}\W{1,5}(?:true|\"\*)|permissionDecision\W{1,10}allow|\bask\b\W{1,5}off\b"
-    r"|\"permission\"\s{0,9}:\s{0,9}\{[^{}]{0,200}\"bash\"\s{0,9}:\s{0,9}\"allow\"",
-    re.IGNORECASE,
-)
-_UNASKED_WORDS = (
-    "bypasspermissions", "dontask", "(*)", '"allow"', "approval", "danger", "yolo", "autoapprove",
-    "enableallproject", "yes-always", "permissiondecision", '"permission"', '"off"', ": off",
-    "=off",
-)  # fmt: skip
-_BLOCK = re.compile(
-    r"^[ \t]{0,9}(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)\n"
-    r"(?P<text>(?:(?![ \t]{0,9}(?P=mark))[^\n]*\n)*)",
-    re.MULTILINE,
-)
-_NAMED_FILE = re.compile(r"[~.$%\w{}/\\-]{0,200}\.(?:jsonc?|json5|toml|ya?ml)\b")
-_PUT = re.compile(
-    r"^#|\b(?:save|saving|writ\w{1,4}|put\w{0,4}|creat(?:e|ing)|add\w{0,3}|merg(?:e|ing)|copy\w{0,3}|set"
-    r"|stor(?:e|ing)|edit\w{0,3}|replac(?:e|ing)|paste|place|update|configure|contains?|append|modify"
-    r"|insert|change|make|enable|use)\b",
-    re.IGNORECASE,
-)
-_WARNS = re.compile(
-    r"\b(?:never|(?:do|must|should) not|don't|not (?:recommended|safe|advised)|avoid|attack\w*"
-    r"|malicious|danger\w*)\b",
-    re.IGNORECASE,
-)
-
-
-def _judge_shown_settings(raw: View) -> Iterator[tuple[Sighting, Noted]]:
-    """Settings in a block, and beside it the file of an agent that they are to be written to."""
-    for block in _BLOCK.finditer(raw.text):
-        found = _UNASKED.search(raw.text, *block.span("text"))
-        path = _find_settings_beside(raw.text, block) if found else ""
-        if found and path:
-            spot = Spot(raw, found.start(), found.end())
-            message = f"has settings written that let an agent act unasked: {path}"
-            seen = Sighting("agent-config-tamper", spot, message)
-            yield seen, Noted(Fact(Act.TAMPER, spot, path), Surroundings("fence"))
-
-
-def _find_settings_beside(text: str, block: re.Match[str]) -> str:
-    """Return the file that a block is the text of: named on it, or where one is told to put it."""
-    before = text[max(0, block.start() - 400) : block.start()].rstrip().rpartition("\n\n")[2]
-    behind = text[block.end() : block.end() + 400].partition("\n")[2].lstrip()
-    titles = (block["info"], block["text"].partition("\n")[0])
-    orders = [part for part in (before.lstrip(), behind.partition("\n\n")[0]) if _PUT.search(part)]
-    for part in (*titles, *orders):
-        # What the block says makes an agent of whatever reads it: any settings of a person's own.
-        named = (
-            one
-            for one in _NAMED_FILE.findall(part)
-            if is_agent_path(one) or one.startswith(("~", ".", "$", "%")) or one in _SETTINGS
-        )
-        if not _WARNS.search(part) and (path := next(named, "")):
-            return path
-    return ""
 
 
 _KEY = re.compile(r"AAAA[A-Za-z0-9+/]{16}")

@@ -1,4 +1,4 @@
-"""Marks best seen in the text itself: reserved tags, addresses with holes, broken headers.
+"""Marks best seen in the text itself: reserved tags, addresses with holes, settings in a block.
 
 The oldest tricks in languages other than English are here too; their words are data.
 """
@@ -13,6 +13,7 @@ from prowess.data import read_table
 from prowess.reading.views import Spot, View
 from prowess.safety.hosts import find_host, find_installer, is_local, is_raw_address
 from prowess.safety.model import Confidence, Level, Sighting
+from prowess.safety.paths import SETTINGS_FILES, is_agent_path
 from prowess.skills import frontmatter
 
 # Whether the sentence around a stretch of a text says not to do what stands in it.
@@ -347,3 +348,94 @@ def _find_contexts(rule: str, found: re.Match[str]) -> tuple[str, ...]:
         return ("quoted",)
     # A concealment has its own "not".
     return ("negated",) if rule != "concealment" and _NEGATED.search(before) else ()
+
+
+_PAGES = (".md", ".mdx", ".mdc", ".txt")
+
+# Values of settings by which an agent acts without asking, whatever its maker calls them.
+_UNASKED = re.compile(
+    r"(?<!disable)bypassPermissions(?!Mode)|\bdontAsk\b|\b(?:Bash|Shell)\(\*\)"
+    r"|\"allow\"\s{0,9}:\s{0,9}\[\s{0,9}\"(?:\*|Bash|Shell)\"|approval_policy\W{1,6}never"
+    r"|danger-full-access|approval_?mode\W{1,6}(?:yolo|auto|never|unrestricted|full-auto)"
+    r"|\b(?:yolo|dangerously\w{1,40}|enableAllProjectMcpServers|yes-always)\W{1,4}true"
+    r"|autoApprove\w{0,20}\W{1,5}(?:true|\"\*)|permissionDecision\W{1,10}allow|\bask\b\W{1,5}off\b"
+    r"|\"permission\"\s{0,9}:\s{0,9}\{[^{}]{0,200}\"bash\"\s{0,9}:\s{0,9}\"allow\"",
+    re.IGNORECASE,
+)
+_UNASKED_WORDS = (
+    "bypasspermissions", "dontask", "(*)", '"allow"', "approval", "danger", "yolo", "autoapprove",
+    "enableallproject", "yes-always", "permissiondecision", '"permission"', '"off"', ": off",
+    "=off",
+)  # fmt: skip
+_BLOCK = re.compile(
+    r"^[ \t]{0,9}(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)\n"
+    r"(?P<text>(?:(?![ \t]{0,9}(?P=mark))[^\n]*\n)*)",
+    re.MULTILINE,
+)
+_NAMED_FILE = re.compile(r"[~.$%\w{}/\\-]{0,200}\.(?:jsonc?|json5|toml|ya?ml)\b")
+_PUT = re.compile(
+    r"^#|\b(?:save|saving|writ\w{1,4}|put\w{0,4}|creat(?:e|ing)|add\w{0,3}|merg(?:e|ing)|copy\w{0,3}|set"
+    r"|stor(?:e|ing)|edit\w{0,3}|replac(?:e|ing)|paste|place|update|configure|contains?|append|modify"
+    r"|insert|change|make|enable|use)\b",
+    re.IGNORECASE,
+)
+_WARNS = re.compile(
+    r"\b(?:never|(?:do|must|should) not|don't|not (?:recommended|safe|advised)|avoid|attack\w*"
+    r"|malicious|danger\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def find_shown_settings(raw: View) -> Iterator[Sighting]:
+    """Yield settings in a block of a page that stands beside the file that they are meant for."""
+    lowered = raw.text.lower()
+    # Most pages have no such word, and the search is costly.
+    is_likely = raw.path.lower().endswith(_PAGES) and any(map(lowered.__contains__, _UNASKED_WORDS))
+    if not is_likely or not _UNASKED.search(raw.text):
+        return
+    for block in _BLOCK.finditer(raw.text):
+        found = _UNASKED.search(raw.text, *block.span("text"))
+        path = _find_settings_beside(raw.text, block) if found else ""
+        if found and path:
+            spot = Spot(raw, found.start(), found.end())
+            message = f"has settings written that let an agent act unasked: {path}"
+            yield Sighting("agent-config-tamper", spot, message)
+
+
+def _find_settings_beside(text: str, block: re.Match[str]) -> str:
+    """Return the file that a block is the text of: named on it, or where one is told to put it."""
+    before = text[max(0, block.start() - 400) : block.start()].rstrip().rpartition("\n\n")[2]
+    behind = text[block.end() : block.end() + 400].partition("\n")[2].lstrip()
+    titles = (block["info"], block["text"].partition("\n")[0])
+    orders = [part for part in (before.lstrip(), behind.partition("\n\n")[0]) if _PUT.search(part)]
+    for part in (*titles, *orders):
+        # What the block says makes an agent of whatever reads it: any settings of a person's own.
+        named = (
+            one
+            for one in _NAMED_FILE.findall(part)
+            if is_agent_path(one) or one.startswith(("~", ".", "$", "%")) or one in SETTINGS_FILES
+        )
+        if not _WARNS.search(part) and (path := next(named, "")):
+            return path
+    return ""
+
+
+# A text that repeats itself is reported on a few times; the verdict needs one.
+_PER_SEVENTH = 5
+
+
+@cache
+def read_seven() -> dict[str, tuple[str, re.Pattern[str]]]:
+    """Return the seven first rules: what each says, and its wording."""
+    rows = read_table("safety/rules/levels.toml")["seven"].items()
+    return {
+        rule: (row["message"], re.compile(row["pattern"].replace("\n", ""), re.IGNORECASE))
+        for rule, row in rows
+    }
+
+
+def find_literal_hits(view: View) -> Iterator[Sighting]:
+    """Yield where `view` has the wording of one of the seven rules, the first few times each."""
+    for rule, (message, pattern) in read_seven().items():
+        for found in islice(pattern.finditer(view.text), _PER_SEVENTH):
+            yield Sighting(rule, Spot(view, found.start(), found.end()), message)

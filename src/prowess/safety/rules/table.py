@@ -10,17 +10,15 @@ changes; it comes from the operator's own file, never from the skill.
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
 from prowess.data import hash_code, read_table
 from prowess.late import dataclass
-from prowess.reading.views import Spot, View
-from prowess.safety.model import Example, Finding, Level, Profile, Rule, RuleExamples, Sighting
+from prowess.safety.model import Example, Finding, Level, Rule, RuleExamples
 
 _EXAMPLE_FILES = (
     *("instructions", "deception", "execution", "evaluation", "damage", "data"),
@@ -163,46 +161,8 @@ def find_executing(findings: Iterable[Finding]) -> Finding | None:
     return next((one for one in ours if rules[one.rule_id].family in _EXECUTING), None)
 
 
-# A text that repeats itself is reported on a few times; the verdict needs one.
-_PER_RULE = 5
-
-
-@cache
-def read_seven() -> dict[str, tuple[str, re.Pattern[str]]]:
-    """Return the seven first rules: what each says, and its wording."""
-    rows = read_table("safety/rules/levels.toml")["seven"].items()
-    return {
-        rule: (row["message"], re.compile(row["pattern"].replace("\n", ""), re.IGNORECASE))
-        for rule, row in rows
-    }
-
-
 @cache
 def read_contexts() -> dict[str, tuple[Level, str]]:
     """Return the contexts in which a finding stands: the most that is left of it, and why."""
     rows = read_table("safety/rules/levels.toml")["contexts"].items()
     return {context: (Level(row["level"]), row["reason"]) for context, row in rows}
-
-
-def find_literal_hits(view: View) -> Iterator[Sighting]:
-    """Yield where `view` has the wording of one of the seven rules, the first few times each."""
-    for rule, (message, pattern) in read_seven().items():
-        for found in islice(pattern.finditer(view.text), _PER_RULE):
-            yield Sighting(rule, Spot(view, found.start(), found.end()), message)
-
-
-def weigh_sighting(
-    seen: Sighting, rule: Rule, profile: Profile, lowered_by: Sequence[str]
-) -> Level:
-    """Return what `seen` weighs under `profile`, after the contexts it stands in."""
-    literal = profile is Profile.PROPOSAL and rule.id in read_seven()
-    level = seen.level or rule.level
-    if profile is Profile.PROPOSAL and rule.proposal is not None:
-        level = rule.proposal
-    if literal:
-        # What an agent writes about itself is held to the words, whatever stands around them.
-        return level
-    for context in lowered_by:
-        limit, _ = read_contexts()[context.partition(":")[0]]
-        level = max(level, limit, key=lambda candidate: candidate.rank)
-    return level

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from prowess.settings import SpecMode
-from prowess.skills import frontmatter, notation
+from prowess.skills import frontmatter
 from prowess.skills import parse as standard
 from prowess.skills.eligibility import resolve
 from prowess.skills.frontmatter import FieldReader, as_flag, as_text, squeeze
@@ -23,6 +23,8 @@ from prowess.skills.invocation import argument_names
 from prowess.skills.model import Dialect, Fields, Requirements, Skill, Value
 from prowess.skills.prompt import shorten
 from prowess.skills.text import clean, one_line
+from prowess.skills.text import load as load_yaml
+from prowess.skills.text import quote as quote_yaml
 
 _PLAIN = re.compile(r"[a-z][a-z0-9-]*")
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -268,12 +270,12 @@ def _lines(key: str, value: str | dict[str, str]) -> list[str]:
 
 def _scalar_key(name: str) -> str:
     plain = _PLAIN_KEY.fullmatch(name) and name.lower() not in _NOT_TEXT
-    return name if plain else notation.quote(name)
+    return name if plain else quote_yaml(name)
 
 
 def _scalar(text: str) -> str:
     plain = _PLAIN.fullmatch(text) and text not in _NOT_TEXT
-    return text if plain else notation.quote(text)
+    return text if plain else quote_yaml(text)
 
 
 SIDECAR = "agents/openai.yaml"
@@ -351,7 +353,7 @@ def hiding_sidecar(existing: bytes | None) -> bytes | None:
     None stands for one that cannot be read, or that says otherwise already.
     """
     text = "" if existing is None else frontmatter.decode(existing).text
-    loaded = notation.load(text)
+    loaded = load_yaml(text)
     root = {} if loaded.root is None and not loaded.problems else loaded.root
     if existing is not None and _hides(existing):
         return existing
@@ -364,7 +366,7 @@ def hiding_sidecar(existing: bytes | None) -> bytes | None:
 
 
 def _hides(sidecar: bytes) -> bool:
-    root = notation.load(frontmatter.decode(sidecar).text).root
+    root = load_yaml(frontmatter.decode(sidecar).text).root
     policy = root.get("policy") if isinstance(root, dict) else None
     return isinstance(policy, dict) and policy.get("allow_implicit_invocation") is False
 

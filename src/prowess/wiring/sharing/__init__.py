@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from prowess.errors import PathError
+from prowess.host.files.state_files import PolicyPlaces
 from prowess.host.sharing.folder import KeptPackages, LockedFolder
 from prowess.host.sharing.governance import (
     AskedOfSkills,
@@ -18,7 +19,6 @@ from prowess.host.sharing.governance import (
     PolicyGate,
     SharedDecisionLog,
 )
-from prowess.host.sharing.run_gate import PolicyPlaces
 from prowess.host.sharing.signatures import SkillSignatures
 from prowess.host.sharing.sources import AllSources
 from prowess.runtime.sharing.service import Sharing, SharingPorts

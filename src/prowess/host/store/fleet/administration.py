@@ -16,8 +16,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from prowess.errors import StoreError
+from prowess.host.files import state_files
 from prowess.host.store import proposals, sessions
-from prowess.host.store import sqlite as sqlite_files
 from prowess.host.store.database import METADATA, SCHEMA, VERSION, Database, read_version
 from prowess.host.store.fleet import caches, files
 from prowess.host.store.routing import HALF
@@ -196,7 +196,7 @@ def copy_files(
         tables = {**_read_hub_tables(connection), **all_tables()}
         for file, names in _OF_FILES.items():
             path = os.path.join(state, file)
-            if sqlite_files.identity(path) is None:
+            if state_files.identity(path) is None:
                 continue
             with closing(_open(path)) as source:
                 for old, new in names.items():

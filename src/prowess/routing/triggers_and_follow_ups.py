@@ -1,18 +1,21 @@
-"""Triggers, names and files in a message: what it says outright.
+"""What a message says outright: triggers, names and files, or that it begins nothing.
 
-These are certain where meaning and words are guesses, so they are looked at first and apart.
+These are certain where meaning and words are guesses, so they are looked at first and apart. "Yes,
+go on" follows what was loaded last, and "it works" ends it.
 """
 
 import re
 import unicodedata
 from collections.abc import Sequence
-from enum import IntEnum
+from enum import Enum, IntEnum
 from fnmatch import fnmatchcase
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+from prowess.data import read_table
 from prowess.late import compile_late
-from prowess.routing.words import has_dense_script
-from prowess.skills.model import Skill, Triggers
+from prowess.routing.words import has_dense_script, split_words
+from prowess.skills.model import Skill
 
 _MOST_PATHS = 32
 _LONGEST_PATH = 200
@@ -133,11 +136,10 @@ class HintIndex:
                 first = _WORD.search(name)
                 word = _ODD if first is None else first.group()
                 self._names.setdefault(word, []).append((index, name))
-            kinds = skill.metadata.triggers
-            if kinds != Triggers():
-                self._triggers[index] = _Triggers(
-                    *(tuple(map(_Phrase, some)) for some in (kinds.any, kinds.all, kinds.none))
-                )
+            triggers = skill.metadata.triggers
+            kinds = triggers.any, triggers.all, triggers.none
+            if any(kinds):
+                self._triggers[index] = _Triggers(*(tuple(map(_Phrase, some)) for some in kinds))
         self._globs = {
             index: tuple(form for glob in skill.globs for form in _forms(glob))
             for index, skill in enumerate(skills)
@@ -231,3 +233,72 @@ def _matches(path: str, forms: Sequence[str]) -> bool:
         fnmatchcase(path, form) or fnmatchcase(name, form) or fnmatchcase(path, f"*/{form}")
         for form in forms
     )
+
+
+_LONGEST = 40
+_LONGEST_CLOSING = 120
+_REMEMBERED = 64
+# About as many n-grams as these are a word in a script without spaces.
+_LETTERS = 4
+_CLAUSE = re.compile(
+    r"[\s\d]*(?:[.,;:!\n()\u3001\u3002\uff0c\uff01\uff1b\uff1a\u2013\u2014]|\s-\s)+[\s\d]*"
+)
+_ASKS = re.compile(r"[?\uff1f]")
+
+
+class Closing(Enum):
+    """What a message says that begins nothing."""
+
+    THANKS = 0
+    # It works now, the error is gone.
+    OVER = 1
+
+
+def is_follow_up(message: str) -> bool:
+    """True for a message that only makes sense after another one: "yes, do it"."""
+    text = message.strip()
+    return len(text) <= _LONGEST and _follow_ups().fullmatch(text) is not None
+
+
+# Whether a message needs an answer, and what it leans to, both ask.
+@lru_cache(maxsize=_REMEMBERED)
+def read_closing(message: str) -> Closing | None:
+    """Say what a message of thanks, praise or good news ends; None where it says anything else."""
+    if len(message) > _LONGEST_CLOSING or _ASKS.search(message):
+        return None
+    marked = unicodedata.normalize("NFKD", message.replace("\u2019", "'").lower())
+    text = unicodedata.normalize("NFC", "".join(filter(_is_no_accent, marked)))
+    cues = _compile_closing("thanks", "over")
+    if _compile_closing("open").search(text) or not cues.search(text):
+        return None
+    if not all(_only_closes(clause, cues) for clause in _CLAUSE.split(text)):
+        return None
+    return Closing.OVER if _compile_closing("over").search(text) else Closing.THANKS
+
+
+def _only_closes(clause: str, cues: re.Pattern[str]) -> bool:
+    """True where a clause says nothing else; what the news is about ("the error") may be named."""
+    rest, found = cues.subn(" ", clause)
+    words = split_words(_follow_ups().sub(" ", rest))
+    return len(words.running) + len(words.grams) // _LETTERS <= bool(found)
+
+
+def _is_no_accent(char: str) -> bool:
+    return not "\u0300" <= char <= "\u036f"
+
+
+@cache
+def _compile_closing(*groups: str) -> re.Pattern[str]:
+    table = read_table("routing/words.toml")["closing"]
+    words = "|".join(word for group in groups for word in table[group]["words"])
+    signs = "|".join(sign for group in groups for sign in table[group]["signs"])
+    return re.compile(rf"(?<!\w)(?:{words})(?!\w)|{signs}")
+
+
+@cache
+def _follow_ups() -> re.Pattern[str]:
+    words = read_table("routing/words.toml")["follow_up"]
+    either = "|".join(re.escape(word) for group in words.values() for word in group)
+    # Scripts without spaces need no separator either.
+    gap = r"(?:[\s,.!\uff0c\u3002\uff01\u3001\uff5e]+|$|(?<=[^\x00-\x7f]))"
+    return re.compile(rf"(?:(?:{either}){gap})+", re.IGNORECASE)

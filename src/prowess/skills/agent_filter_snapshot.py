@@ -1,17 +1,56 @@
-"""What one agent may use, pinned: the snapshot, and the clock of its versions.
+"""What one agent may use: its filter, the snapshot that pins it, and the clock of its versions.
 
-The hash of a snapshot says whether anything changed in meaning, and its version only ever grows,
-and only with the hash.
+An absent list allows every skill, and an empty list none: `None` is never turned into an empty
+tuple on its way here. The hash of a snapshot says whether anything changed in meaning, and its
+version only ever grows, and only with the hash.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import field
+from enum import Enum
 
 from prowess.late import dataclass
-from prowess.skills.agent_filter import AgentFilter
+from prowess.settings import AgentSettings
 from prowess.skills.model import Skill
 from prowess.skills.prompt import PromptBlock
+
+
+class MatchedBy(Enum):
+    """How a skill got past the filter."""
+
+    NO_FILTER = "no filter"
+    NAME = "name"
+    KEY = "skillKey"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFilter:
+    """The list in force for one agent, or None where there is none."""
+
+    entries: tuple[str, ...] | None = None
+    inherited: bool = False
+
+    @classmethod
+    def of(cls, agent: AgentSettings) -> "AgentFilter":
+        """Return the filter of `agent`, normalised so that equal filters compare equal."""
+        if agent.skills is None:
+            return cls(inherited=agent.skills_inherited)
+        names = {name.strip() for name in agent.skills} - {""}
+        return cls(entries=tuple(sorted(names)), inherited=agent.skills_inherited)
+
+    def match(self, skill: Skill) -> MatchedBy | None:
+        """Return how `skill` passes, or None where it does not."""
+        if self.entries is None:
+            return MatchedBy.NO_FILTER
+        if skill.name in self.entries:
+            return MatchedBy.NAME
+        return MatchedBy.KEY if skill.key in self.entries else None
+
+    def unmatched(self, skills: Iterable[Skill]) -> tuple[str, ...]:
+        """Return the entries that name no skill at all: most often a typing mistake."""
+        known = {name for skill in skills for name in (skill.name, skill.key)}
+        return tuple(entry for entry in self.entries or () if entry not in known)
 
 
 class VersionClock:
