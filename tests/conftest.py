@@ -69,10 +69,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what lies in the folders that are."""
+    """Mark as slow what lies in the folders that are, and begin with what may take longest.
+
+    Begun last, it would keep one processor busy while the others have nothing left to do. The order
+    was drawn before, and the folders below have said which of their tests need more time.
+    """
     for item in items:
         if _is_slow(item.path):
             item.add_marker(pytest.mark.slow)
+    items.sort(key=_most_seconds, reverse=True)
+
+
+def _most_seconds(item: pytest.Item) -> float:
+    """Return what a test asks for as its limit; few ask."""
+    marked = item.get_closest_marker("timeout")
+    return float(marked.args[0]) if marked else 0.0
 
 
 def _is_slow(path: Path) -> bool:
