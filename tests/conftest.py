@@ -3,7 +3,8 @@
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from types import FrameType
 
@@ -16,6 +17,7 @@ _HERE = Path(__file__).parent
 _SLOW_FOLDERS = {"browser", "integration", "outside", "training"}
 # Other people's programs, from a registry: run where the folder is named.
 _OUTSIDE = _HERE / "outside"
+_BROWSER = _HERE / "browser"
 
 # Machines are shared and slow, so no example has a time limit.
 # The same change gets the same answer: which cases are drawn follows from the test alone. New
@@ -68,11 +70,35 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if is_quick else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what lies in the folders that are."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
+    """Mark as slow what lies in the folders that are, and let each worker begin with long tests."""
     for item in items:
         if _is_slow(item.path):
             item.add_marker(pytest.mark.slow)
+    # Tests are chosen and shuffled now, and folders say which of theirs need more time.
+    yield
+    items[:] = _deal(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def _deal(items: Sequence[pytest.Item], workers: int) -> list[pytest.Item]:
+    """Return the tests so that each worker, who is given an equal part, begins with long ones.
+
+    Begun last, one of them would keep one processor busy while the others have nothing left to do.
+    Tests of a module that share a browser stay together; the others share nothing.
+    """
+    groups: dict[object, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("timeout"):
+            together = item.path.is_relative_to(_BROWSER)
+            groups.setdefault(item.path if together else item.nodeid, []).append(item)
+    order = sorted(groups.values(), key=len)
+    others = iter([item for item in items if not item.get_closest_marker("timeout")])
+    dealt: list[pytest.Item] = []
+    for number in range(workers):
+        dealt += [item for group in order[number::workers] for item in group]
+        dealt += islice(others, max(0, (number + 1) * len(items) // workers - len(dealt)))
+    return [*dealt, *others]
 
 
 def _is_slow(path: Path) -> bool:

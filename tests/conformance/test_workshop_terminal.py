@@ -166,7 +166,7 @@ def test_apply_asks_once_on_a_terminal(bench: Bench, answer: str, status: str) -
 
     drawn = on_terminal(bench.world, "workshop", "apply", made["id"], typed=f"{answer}\n")
 
-    assert drawn.count("[y/N]") == 1, drawn
+    assert drawn.count("Write this to ") == drawn.count("/skills/some-job? [y/N]") == 1, drawn
     assert bench.status_of(made) == status
 
 

@@ -311,12 +311,28 @@ def test_the_terminal_answers_one_call_as_json(bench: Bench) -> None:
 
 @pytest.mark.slow
 @pytest.mark.requirement("workshop:tool-json")
-@pytest.mark.parametrize("text", ["", "[]", b'\xff{"action": "status"}', '{"a":' * 50000])
-def test_input_that_is_no_call_is_an_error_in_json(bench: Bench, text: str | bytes) -> None:
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "one JSON object"),
+        ("[]", "one JSON object"),
+        (b'\xff{"action": "status"}', "one JSON object"),
+        ('{"a":' * 50000, "one JSON object"),
+        ('{"action": "explode"}', "unknown action: explode"),
+        ('{"action": "apply", "id": "nobody"}', "proposal not found: nobody"),
+        ('{"action": "suggest", "skillName": 7}', "skillName must be text"),
+        ('{"action": "status"}' + " " * 1_100_000, "larger than"),
+    ],
+)
+def test_input_that_is_no_call_is_an_error_in_json(
+    bench: Bench, text: str | bytes, words: str
+) -> None:
     answer = bench.tool(text).calm()
 
     assert answer.code == 1, str(answer)
     assert set(answer.json) == {"error"}
+    assert words in answer.json["error"]
+    assert answer.err == ""
 
 
 @pytest.mark.requirement("workshop:quarantine-final")

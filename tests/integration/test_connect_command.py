@@ -133,6 +133,9 @@ JSON5 = """// mine
 @pytest.mark.parametrize(
     ("harness", "name", "text"),
     [
+        ("claude-code", ".claude/settings.json", '{"model": "opus", "hooks": {"Stop": []}}'),
+        ("codex", ".codex/config.toml", 'model = "m" # mine\n\n[features]\nhooks = true\n'),
+        ("gemini", ".gemini/settings.json", '{"general": {"disableAutoUpdate": true}}\n'),
         ("qwen", ".qwen/settings.json", '{\n  // mine\n  "model": {"name": "q"},\n}\n'),
         ("opencode", ".config/opencode/opencode.json", '{"mcp": {}, "model": "a/b"}'),
         ("openclaw", ".openclaw/openclaw.json", '{\n\t"plugins": { "entries": {} } // keep\n}'),

@@ -5,16 +5,13 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from tests.fixtures.scanning.cases import read_cases
 
 from prowess.host.safety import deadline
-from prowess.runtime.scan import Target
-from prowess.safety.model import ScanVerdict
-from prowess.wiring.library import open_runtime
+from prowess.safety.scan import TIME_LIMIT
 
 
 def _endless() -> None:
@@ -114,28 +111,45 @@ def test_in_another_thread_there_is_no_alarm_and_the_work_goes_on() -> None:
     assert done == [1]
 
 
+# Says when it begins, scans, and shows what came of it.
+_SCAN = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from prowess.runtime.scan import Target
+from prowess.wiring.library import open_runtime
+scanning = open_runtime(Path(sys.argv[1]), home=Path(sys.argv[2])).scanning
+files = {path: Path(sys.argv[1], path).read_bytes() for path in sys.argv[3:]}
+print("begun", flush=True)
+print(replace(scanning.scan_target(Target(path="0", name="a", files=files)).report, took_ms=0))
+"""
+
+
 @pytest.mark.slow
-def test_a_scan_beside_eight_busy_processes_says_what_it_says_alone(tmp_path: Path) -> None:
-    cases = [case.files for case in read_cases("evasion")[:10]]
-    # Long enough for several seconds of waiting, and far from the limit in processor time.
+def test_a_scan_that_is_kept_from_the_processor_says_what_it_says_otherwise(tmp_path: Path) -> None:
+    # Far from the limit in processor time, and long enough to be stopped in the middle of it.
     script = "var a=[1,2,3];function f(x){return x.map(y=>y+1)};f(a);" * 6000
-    long = {"SKILL.md": b"---\nname: a\ndescription: Tides.\n---\n\nRead.\n"}
-    long |= {f"dist/{number}.js": script.encode() for number in range(3)}
-    targets = [
-        Target(path=str(number), name="a", files=files)
-        for number, files in enumerate([*cases, long])
-    ]
-    # A state folder each: what was found alone must not be looked up beside the others.
-    first, second = (open_runtime(tmp_path, home=tmp_path / each).scanning for each in "ab")
-    alone = [replace(first.scan_target(one).report, took_ms=0) for one in targets]
+    texts = {"SKILL.md": "---\nname: a\ndescription: Tides.\n---\n\nRead.\n", "a.js": script}
+    for path, text in texts.items():
+        (tmp_path / path).write_text(text, encoding="utf-8")
 
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
-    try:
-        beside = [replace(second.scan_target(one).report, took_ms=0) for one in targets]
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
+    # A state folder each: what was found by one must not be looked up by the other.
+    said = [_scan(tmp_path, tmp_path / each, texts, each) for each in ("at once", "kept")]
 
-    assert beside == alone
-    assert alone[-1].verdict is ScanVerdict.WARN
+    assert said[0] == said[1]
+    assert "ScanVerdict.WARN" in said[0]
+
+
+def _scan(folder: Path, state: Path, paths: Iterable[str], how: str) -> str:
+    """Scan in a process that is stopped meanwhile for longer than a scan may take, if it is to."""
+    command = [sys.executable, "-c", _SCAN, str(folder), str(state), *paths]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        if how == "kept":
+            process.send_signal(signal.SIGSTOP)
+            threading.Event().wait(TIME_LIMIT + 2)
+            assert process.poll() is None
+            process.send_signal(signal.SIGCONT)
+        said: str = process.communicate()[0]
+    return said

@@ -34,8 +34,8 @@ def world(tmp_path: Path, model: ModelServer) -> Callable[[str], OutsideWorld]:
         try:
             install("node")
             install(name)
+            return OutsideWorld(name, tmp_path / name, model)
         except CannotBeHadError as error:
             pytest.skip(str(error))
-        return OutsideWorld(name, tmp_path / name, model)
 
     return make

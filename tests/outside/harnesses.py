@@ -247,7 +247,17 @@ def _opencode(home: Path, address: str) -> dict[str, str]:
     }
     settings = {"provider": {"ours": provider}, "model": f"ours/{MODEL}", "autoupdate": False}
     _write(home / ".config/opencode/opencode.json", json.dumps(settings, indent=2))
-    return {}
+    for folder in (home / ".config/opencode", home / "project/.opencode"):
+        _give_dependencies(install("opencode-plugin"), folder)
+    return {"OPENCODE_DISABLE_MODELS_FETCH": "1"}
+
+
+def _give_dependencies(installed: Path, folder: Path) -> None:
+    """Have a folder look as if its dependencies had been fetched into it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(installed / name, folder / name)
+    (folder / "node_modules").symlink_to(installed / "node_modules")
 
 
 def _openclaw(home: Path, address: str) -> dict[str, str]:
@@ -265,7 +275,8 @@ def _openclaw(home: Path, address: str) -> dict[str, str]:
     agents = {"workspace": str(home / "project"), "model": {"primary": f"ours/{MODEL}"}}
     settings = {"models": {"providers": {"ours": provider}}, "agents": {"defaults": agents}}
     _write(home / ".openclaw/openclaw.json", json.dumps(settings, indent=2))
-    return {}
+    # A third of its start is for plugins of its own, for services that nobody uses here.
+    return {"OPENCLAW_DISABLE_BUNDLED_PLUGINS": "1"}
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,19 +1,18 @@
-"""Every harness, connected: what reaches its model, what its sessions tell, and the way back."""
+"""Every harness, connected: what reaches its model, and what its sessions tell."""
 
 import json
 import re
+import threading
 import time
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from tests.outside.harnesses import NAMES, OutsideWorld
 from tests.outside.model_server import Call, ModelRequest, ModelServer, Reply, Say
 
 World = Callable[[str], OutsideWorld]
-# Claude Code, Codex and Gemini CLI have tests of their own for this.
-_LATER = ("copilot", "qwen", "opencode", "openclaw")
 _ASKED = "Please write the release notes for the merged pull requests of this week."
+_WISH = "From now on, always sort the release notes by the name of the author."
 _FOUND = "cover this request (found by Prowess)"
 _PATIENCE_S = 600
 
@@ -26,30 +25,17 @@ def _make(world: World, name: str) -> OutsideWorld:
     )
     home.add_skill("pdf-forms", "Fill in PDF forms. Use when the user wants to fill in a PDF form.")
     home.add_skill("db-migrations", "Write database migrations. Use when a table is changed.")
-    # Words are enough here, and take a fraction of the time on a machine that others use too.
-    _configure(home, {"skills": {"routing": {"encoder": "none"}}})
-    return home
-
-
-def _configure(home: OutsideWorld, settings: Mapping[str, object]) -> None:
     folder = home.home / ".prowess"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(mode=0o700)
+    settings = {
+        # Words are enough here, and take a fraction of the time on a machine that others use too.
+        "skills": {"routing": {"encoder": "none"}},
+        "plugins": {
+            "entries": {"skill-workshop": {"enabled": True, "config": {"autoCapture": True}}}
+        },
+    }
     (folder / "prowess.json").write_text(json.dumps(settings), encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", _LATER)
-def test_the_hint_for_a_prompt_reaches_the_model_once(
-    name: str, world: World, model: ModelServer
-) -> None:
-    home = _make(world, name)
-    home.prowess("connect", name, "--yes", "--no-mcp")
-
-    answered = home.ask(_ASKED)
-
-    assert answered.code == 0, answered
-    said = model.first(_ASKED).text
-    assert said.count(_FOUND) == 1, said[-3000:]
-    assert "release-notes" in said.partition(_FOUND)[2]
+    return home
 
 
 def _uses(request: ModelRequest, folder: str) -> list[Call]:
@@ -77,8 +63,9 @@ def _uses(request: ModelRequest, folder: str) -> list[Call]:
     return [call for call in (first, second, third) if call]
 
 
+# One conversation for all three claims: some of these programs work for ten seconds to start.
 @pytest.mark.parametrize("name", NAMES)
-def test_every_way_to_load_a_skill_is_a_use_and_no_skill_is_missed(
+def test_a_hint_reaches_the_model_its_uses_are_counted_and_what_was_said_for_good_is_proposed(
     name: str, world: World, model: ModelServer
 ) -> None:
     home = _make(world, name)
@@ -97,10 +84,13 @@ def test_every_way_to_load_a_skill_is_a_use_and_no_skill_is_missed(
 
     model.script = script
 
-    answered = home.ask(_ASKED)
+    answered = home.ask(f"{_ASKED} {_WISH}")
     report = json.loads(home.prowess("sessions", "--harness", name, "--json"))
 
     assert answered.code == 0, answered
+    said = model.first(_ASKED).text
+    assert said.count(_FOUND) == 1, said[-3000:]
+    assert "release-notes" in said.partition(_FOUND)[2]
     assert done
     (session,) = report["sessions"]
     used = {row["name"] for row in report["skills"] if row["used"]}
@@ -108,27 +98,17 @@ def test_every_way_to_load_a_skill_is_a_use_and_no_skill_is_missed(
     assert len(used & expected) == len(done), (used, done, session)
     if "release-notes" in used:
         assert report["missed"] == []
+    assert _wait_for_a_proposal(home)
 
 
-@pytest.mark.parametrize("name", _LATER)
-def test_what_somebody_said_for_good_becomes_a_proposal(
-    name: str, world: World, model: ModelServer
-) -> None:
-    home = _make(world, name)
-    entry = {"enabled": True, "config": {"autoCapture": True}}
-    _configure(home, {"plugins": {"entries": {"skill-workshop": entry}}})
-    home.prowess("connect", name, "--yes", "--no-mcp")
-
-    answered = home.ask("From now on, always sort the release notes by the name of the author.")
-
-    assert answered.code == 0, answered
-    until = time.monotonic() + _PATIENCE_S
-    told = ""
-    while "author" not in told and time.monotonic() < until:
-        told = home.prowess("workshop", "list", "--json", code=None)
-        time.sleep(0.5)
-    assert "author" in told
-    assert model.turns
+def _wait_for_a_proposal(home: OutsideWorld) -> bool:
+    """Return whether what somebody said is proposed: a process does it that nobody waits for."""
+    until, pause = time.monotonic() + _PATIENCE_S, threading.Event()
+    while time.monotonic() < until:
+        if "author" in home.prowess("workshop", "list", "--json", code=None):
+            return True
+        pause.wait(0.5)
+    return False
 
 
 def _measure(request: ModelRequest) -> int:
@@ -162,27 +142,3 @@ def test_the_budget_is_what_the_harness_really_lists_within_a_tenth(
     (said,) = json.loads(report)["harnesses"]
     used = said["used"] * (4 if said["unit"] == "tokens" else 1)
     assert abs(used / _measure(model.first("task-39")) - 1) <= 0.1
-
-
-def _settings(home: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(home)): path.read_bytes()
-        for path in home.rglob("*")
-        if path.is_file()
-        and path.suffix in {".json", ".toml", ".js"}
-        and not {".prowess", ".npm", ".cache", "node_modules", ".git"} & set(path.parts)
-        and ".prowess-backup-" not in path.name
-    }
-
-
-@pytest.mark.parametrize("name", _LATER)
-def test_taking_out_leaves_every_byte_as_it_was(name: str, world: World) -> None:
-    home = world(name)
-    before = _settings(home.home)
-
-    home.prowess("connect", name, "--yes")
-    between = _settings(home.home)
-    home.prowess("connect", name, "--yes", "--remove")
-
-    assert between != before
-    assert _settings(home.home) == before

@@ -4,6 +4,7 @@ By themselves, Gemini CLI refuses every prompt whose hook ends with 2 or 127, an
 Codex those with 2. Here Prowess fails at every moment of a session, and not at prompts alone.
 """
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,8 @@ _BROKEN = {
     "garbage": "echo 'Traceback (most recent call last): NONSENSE'",
     "hang": 'while [ -e "$0" ]; do sleep 0.5; done',
 }
+# Where one keeps what it knows of earlier conversations: it takes twice as long to start with that.
+_KEPT = {"openclaw": (".openclaw/agents", ".openclaw/state")}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -44,6 +47,8 @@ def test_a_harness_answers_without_us(
             answered = home.ask(asked)
         finally:
             place.unlink(missing_ok=True)
+        for folder in _KEPT.get(name, ()):
+            shutil.rmtree(home.home / folder)
 
         assert answered.code == 0, (what, answered)
         assert said in answered.output, (what, answered)

@@ -91,27 +91,3 @@ def test_an_ordinary_prompt_is_left_alone(
     home.ask("fix the off-by-one in the pagination helper")
 
     assert told(model.first("the pagination helper")) == []
-
-
-@pytest.mark.parametrize("name", WAYS)
-def test_removing_the_connection_restores_every_byte(
-    name: str, world: Callable[[str], OutsideWorld]
-) -> None:
-    home = world(name)
-    before = _files(home)
-
-    home.prowess("connect", name, "--yes")
-    assert _files(home) != before
-    home.prowess("connect", name, "--remove", "--yes")
-
-    after = {path: raw for path, raw in _files(home).items() if "prowess-backup" not in path}
-    assert after == before
-
-
-def _files(home: OutsideWorld) -> dict[str, bytes]:
-    """Return everything below the home but our own state, by its path."""
-    return {
-        str(path): path.read_bytes()
-        for path in home.home.rglob("*")
-        if path.is_file() and ".prowess" not in path.parts
-    }
