@@ -131,7 +131,7 @@ def _program(command: ChildCommand) -> FoundProgram:
 
 
 def _run(command: ChildCommand, path: str, held: Collection[int] | None) -> int:
-    with _children_reported(), holding_signals() as before:
+    with _report_children(), holding_signals() as before:
         mask = before if held is None else held
         child = _spawn(command, path, mask)
         if hasattr(signal, "sigtimedwait"):
@@ -151,7 +151,7 @@ def _spawn(command: ChildCommand, path: str, mask: Collection[int]) -> int:
 
 
 @contextmanager
-def _children_reported() -> Iterator[None]:
+def _report_children() -> Iterator[None]:
     """See to it that the system keeps exit codes: who ignores dead children is told none."""
     before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
