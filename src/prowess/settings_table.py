@@ -75,13 +75,13 @@ def setting(  # noqa: PLR0913
         guarded: whether it is for the people at the machine alone.
         also: other settings that end in the same field.
     """
-    written = shown if isinstance(shown, bool) else _written(default)
+    written = shown if isinstance(shown, bool) else _write(default)
     row = Setting(
         key=key,
         kind=kind,
         meaning=meaning,
         default=None if isinstance(shown, str) and shown else written,
-        shown_default=shown if isinstance(shown, str) and shown else _shown(written),
+        shown_default=shown if isinstance(shown, str) and shown else _show(written),
         guarded=guarded,
     )
     rows = {"rows": (row, *also)}
@@ -95,7 +95,7 @@ def section(kind: type[_T], prefix: str) -> _T:
     return field(default_factory=kind, metadata={"section": (kind, prefix)})
 
 
-def _written(value: object) -> object:
+def _write(value: object) -> object:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple | frozenset):
@@ -103,7 +103,7 @@ def _written(value: object) -> object:
     return None if value == "" else value
 
 
-def _shown(written: object) -> str:
+def _show(written: object) -> str:
     if isinstance(written, bool):
         return str(written).lower()
     return "absent" if written is None else str(written)

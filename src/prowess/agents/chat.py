@@ -166,17 +166,17 @@ class Streamed:
             TooMuch: the model sends more than a turn may hold.
         """
         if isinstance(event, PartStartEvent):
-            self._begun(event)
+            self._begin_part(event)
         elif isinstance(event, PartDeltaEvent):
             self._count(event.delta)
             if isinstance(event.delta, TextPartDelta):
                 self._text(event.delta.content_delta)
         elif isinstance(event, FunctionToolCallEvent):
-            self._called(event)
+            self._put_call(event)
         elif isinstance(event, FunctionToolResultEvent):
-            self._answered(event)
+            self._put_answer(event)
 
-    def _begun(self, event: PartStartEvent) -> None:
+    def _begin_part(self, event: PartStartEvent) -> None:
         if event.index == 0:
             self._chars = 0
         self._count(event.part)
@@ -199,7 +199,7 @@ class Streamed:
             self.said += text
             self._channel.put(TextDelta(text=text))
 
-    def _called(self, event: FunctionToolCallEvent) -> None:
+    def _put_call(self, event: FunctionToolCallEvent) -> None:
         self.said = ""
         part = event.part
         self._channel.put(
@@ -210,7 +210,7 @@ class Streamed:
             )
         )
 
-    def _answered(self, event: FunctionToolResultEvent) -> None:
+    def _put_answer(self, event: FunctionToolResultEvent) -> None:
         part = event.part
         text = part.model_response_str(wrap_if_error=False)
         self._channel.put(
@@ -355,7 +355,7 @@ class ChatAgent:
 
         def report(error: Exception) -> None:
             self._place.report(error)
-            outcome.messages = broken_off(_new(new), streamed.said, _FAILED)
+            outcome.messages = broken_off(_list_new(new), streamed.said, _FAILED)
             channel.put(trouble_of(error, self.model_name))
 
         try:
@@ -370,8 +370,8 @@ class ChatAgent:
                 outcome.ok = True
         except asyncio.CancelledError:
             outcome.interrupted = True
-            outcome.messages = broken_off(_new(new), streamed.said, _STOPPED)
-        channel.put(_used(usage))
+            outcome.messages = broken_off(_list_new(new), streamed.said, _STOPPED)
+        channel.put(_count_usage(usage))
         return outcome
 
 
@@ -387,7 +387,7 @@ class _Turn:
         recalled = self._agent.conversation.recalled()
         before = Before(
             skills={name: text for turn in recalled for name, text in turn.skills.items()},
-            last=_last_skills(recalled),
+            last=_find_last_skills(recalled),
             history=tuple(
                 line for turn in recalled[-1:] for line in transcript(turn.words, turn.messages)
             ),
@@ -395,7 +395,7 @@ class _Turn:
         prepared = await Preparing(self._run, self._channel, before).prepare(message)
         self._tools.before = {*before.skills, *prepared.skills}
         if prepared.direct is not None:
-            outcome = await self._dispatched(message, prepared)
+            outcome = await self._dispatch(message, prepared)
         else:
             outcome = await self._agent.answered(
                 prepared.prompt,
@@ -413,7 +413,7 @@ class _Turn:
         await self._learn(transcript(message, outcome.messages), outcome, earlier)
         return outcome.ok
 
-    async def _dispatched(self, message: str, prepared: Prepared) -> _Outcome:
+    async def _dispatch(self, message: str, prepared: Prepared) -> _Outcome:
         """Call the tool that a command goes straight to; the model is not asked."""
         invoked = prepared.direct
         if invoked is None or invoked.tool_name not in self._tools.names():
@@ -475,7 +475,7 @@ class _Turn:
                 self._channel.put_from_thread(Trouble(code="note", message=problem))
 
 
-def _last_skills(turns: Sequence[ConversationTurn]) -> tuple[str, ...]:
+def _find_last_skills(turns: Sequence[ConversationTurn]) -> tuple[str, ...]:
     """Return what the last turn loaded; one that only said "yes" went on with an earlier one."""
     for turn in reversed(turns):
         if turn.skills or not is_follow_up(turn.words):
@@ -483,7 +483,7 @@ def _last_skills(turns: Sequence[ConversationTurn]) -> tuple[str, ...]:
     return ()
 
 
-def _new(messages: Callable[[], list[ModelMessage]]) -> list[ModelMessage]:
+def _list_new(messages: Callable[[], list[ModelMessage]]) -> list[ModelMessage]:
     """Return what a run added; a run that never began added nothing."""
     try:
         return messages()
@@ -491,7 +491,7 @@ def _new(messages: Callable[[], list[ModelMessage]]) -> list[ModelMessage]:
         return []
 
 
-def _used(usage: RunUsage) -> Used:
+def _count_usage(usage: RunUsage) -> Used:
     return Used(
         requests=usage.requests,
         input_tokens=usage.input_tokens,

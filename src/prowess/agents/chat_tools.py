@@ -92,7 +92,7 @@ def fold_command(command: str) -> str:
     hidden = unseen(command)
     if hidden:
         raise NotShown(f"has characters that a person cannot see ({', '.join(hidden)})")
-    lines = _BLANK_LINES.sub(_blank_lines, f"\n{command}\n").split("\n")
+    lines = _BLANK_LINES.sub(_mark_blank_lines, f"\n{command}\n").split("\n")
     folded = "\n".join(_GAP.sub(_gap, line) for line in lines).strip("\n")
     if len(folded) > _MOST_COMMAND or rows(folded, COLUMNS) > ROWS:
         raise NotShown(_LONG)
@@ -105,7 +105,7 @@ def fold_change(lines: Iterable[str]) -> str:
     Raises:
         NotShown: there are too many.
     """
-    spelled = [_spelled(line) for line in lines]
+    spelled = [_spell(line) for line in lines]
     if len(spelled) > _MOST_DIFF_LINES or sum(map(len, spelled)) > _MOST_DIFF:
         raise NotShown("is too long to be judged here")
     return "\n".join(_GAP.sub(_gap, line) for line in _without_blank_runs(spelled))
@@ -114,7 +114,7 @@ def fold_change(lines: Iterable[str]) -> str:
 def unseen(text: str) -> tuple[str, ...]:
     """Return the names of the first characters in `text` that nobody would see."""
     found = dict.fromkeys(char for char in text if char not in "\n\t" and _is_unseen(char))
-    return tuple(map(_named, list(found)[:_MOST_NAMED]))
+    return tuple(map(_name_char, list(found)[:_MOST_NAMED]))
 
 
 def rows(text: str, columns: int) -> int:
@@ -127,7 +127,7 @@ def _is_unseen(char: str) -> bool:
     return not char.isprintable() or _UNSEEN.match(char) is not None
 
 
-def _named(char: str) -> str:
+def _name_char(char: str) -> str:
     name = unicodedata.name(char, "")
     return f"U+{ord(char):04X} {name}".strip()
 
@@ -136,7 +136,7 @@ def _width(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-def _blank_lines(found: re.Match[str]) -> str:
+def _mark_blank_lines(found: re.Match[str]) -> str:
     return f"\n⟦{found[0].count(chr(10)) - 1} blank lines⟧\n"
 
 
@@ -147,15 +147,15 @@ def _gap(found: re.Match[str]) -> str:
     return f"⟦{len(gap)} {'tabs and ' if chr(9) in gap else ''}spaces⟧"
 
 
-def _spelled(line: str) -> str:
+def _spell(line: str) -> str:
     return "".join(
-        char if char == "\t" or not _is_unseen(char) else f"⟦{_named(char)}⟧" for char in line
+        char if char == "\t" or not _is_unseen(char) else f"⟦{_name_char(char)}⟧" for char in line
     )
 
 
 def _without_blank_runs(lines: Sequence[str]) -> Iterable[str]:
     """Yield lines with runs of blank ones as a count; in a difference a sign may stand alone."""
-    for sign, same in groupby(lines, key=_blank_sign):
+    for sign, same in groupby(lines, key=_read_blank_sign):
         run = list(same)
         if sign is None or len(run) <= _MOST_BLANK:
             yield from run
@@ -163,7 +163,7 @@ def _without_blank_runs(lines: Sequence[str]) -> Iterable[str]:
             yield f"{sign}⟦{len(run)} blank lines⟧"
 
 
-def _blank_sign(line: str) -> str | None:
+def _read_blank_sign(line: str) -> str | None:
     sign = line.strip()
     return sign if sign in {"", "+", "-"} else None
 
@@ -213,14 +213,14 @@ class WorkshopCalls:
                 return await self._make(given)
             if action in _CHANGING:
                 return await self._change(given)
-            return await asyncio.to_thread(self._told, given)
+            return await asyncio.to_thread(self._tell, given)
         except ProwessError as error:
             return fail(error)
 
     async def _make(self, given: Mapping[str, Any]) -> str:
         wanted = given.get("apply")
         queued = {**given, "apply": False}
-        answer, proposal = await asyncio.to_thread(self._queued, queued)
+        answer, proposal = await asyncio.to_thread(self._queue, queued)
         if wanted is None:
             wanted = await asyncio.to_thread(self._shelf.applies)
         if proposal.state is not State.PENDING or not wanted:
@@ -232,16 +232,16 @@ class WorkshopCalls:
             return f"Error: the change {problem}, and was not applied.{waits}"
         if not await self._allowed(question):
             return _NO.format(waits=waits)
-        return await self._approved(question)
+        return await self._approve(question)
 
-    def _queued(self, given: Mapping[str, Any]) -> tuple[str, Proposal]:
+    def _queue(self, given: Mapping[str, Any]) -> tuple[str, Proposal]:
         answer = call_workshop(self._run, given)
         made = answer.get("proposal")
         proposal_id = made.get("id") if isinstance(made, Mapping) else ""
         return workshop_text(answer), self._proposal(str(proposal_id))
 
     async def _change(self, given: Mapping[str, Any]) -> str:
-        proposal = await asyncio.to_thread(self._named, given)
+        proposal = await asyncio.to_thread(self._find_named, given)
         _check(given, proposal)
         try:
             question = await asyncio.to_thread(to_change, given, proposal, self._shelf)
@@ -249,15 +249,15 @@ class WorkshopCalls:
             return f"Error: the change {problem}: leave it to the user, who can review it."
         if not await self._allowed(question):
             return _NO.format(waits="")
-        return await self._approved(question)
+        return await self._approve(question)
 
-    async def _approved(self, question: ApprovalQuestion) -> str:
-        return await asyncio.to_thread(self._told, question.call, by_person=True)
+    async def _approve(self, question: ApprovalQuestion) -> str:
+        return await asyncio.to_thread(self._tell, question.call, by_person=True)
 
-    def _told(self, given: Mapping[str, Any], *, by_person: bool = False) -> str:
+    def _tell(self, given: Mapping[str, Any], *, by_person: bool = False) -> str:
         return workshop_text(call_workshop(self._run, given, by_person=by_person))
 
-    def _named(self, given: Mapping[str, Any]) -> Proposal:
+    def _find_named(self, given: Mapping[str, Any]) -> Proposal:
         name = str(given.get("skillName", "")).strip()
         if given["action"] != "rollback" or given.get("id") or not name:
             return self._proposal(str(given.get("id", "")).strip())
@@ -280,7 +280,7 @@ def to_apply(proposal: Proposal, shelf: Shelf) -> ApprovalQuestion:
         NotShown: the change is too long to be judged.
     """
     shown = fold_change([_head("apply", proposal), *difference(proposal, shelf.live)])
-    return ApprovalQuestion(shown=shown, call=_bound("apply", proposal))
+    return ApprovalQuestion(shown=shown, call=_bind("apply", proposal))
 
 
 def to_change(given: Mapping[str, Any], proposal: Proposal, shelf: Shelf) -> ApprovalQuestion:
@@ -295,11 +295,11 @@ def to_change(given: Mapping[str, Any], proposal: Proposal, shelf: Shelf) -> App
         files = [f"- skills/{proposal.skill}/{path}" for path in proposal.change.files]
         said = "What these files were before it comes back:"
         shown = fold_change([_head("take back", proposal), said, *files])
-        return ApprovalQuestion(shown=shown, call=_bound("rollback", proposal))
+        return ApprovalQuestion(shown=shown, call=_bind("rollback", proposal))
     texts = {name: str(given[name]) for name in _REVISED if given.get(name)}
     lines = [f"+ {line}" for name in texts for line in f"{name}: {texts[name]}".split("\n")]
     shown = fold_change([_head("revise", proposal), *lines])
-    return ApprovalQuestion(shown=shown, call={**texts, **_bound("revise", proposal)})
+    return ApprovalQuestion(shown=shown, call={**texts, **_bind("revise", proposal)})
 
 
 def _check(given: Mapping[str, Any], proposal: Proposal) -> None:
@@ -313,7 +313,7 @@ def _check(given: Mapping[str, Any], proposal: Proposal) -> None:
     check_revision(proposal, revision)
 
 
-def _bound(action: str, proposal: Proposal) -> dict[str, Any]:
+def _bind(action: str, proposal: Proposal) -> dict[str, Any]:
     return {"action": action, "id": proposal.id, "revision": proposal.revision}
 
 
@@ -416,7 +416,7 @@ class ChatTools:
     async def call(self, name: str, arguments: Mapping[str, Any], call_id: str) -> str:
         """Call a tool and return its answer, or what was wrong with the call."""
         try:
-            given = self._checked(name, arguments)
+            given = self._check(name, arguments)
         except ArgumentsRefused as refused:
             return refuse(name, refused)
         if name == "shell":
@@ -429,7 +429,7 @@ class ChatTools:
         self._note_skill(name, given, answer)
         return answer
 
-    def _checked(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _check(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if name in _OWN:
             return read_arguments(arguments, _OWN[name][1])
         return check_call(self._run, name, arguments)
@@ -444,7 +444,7 @@ class ChatTools:
                 shown=question.shown,
                 folder=self._run.workspace,
             )
-            return await self._allowed(asked)
+            return await self._ask_permission(asked)
 
         return await WorkshopCalls(self._run, self._hands.shelf, allowed).call(given)
 
@@ -496,11 +496,11 @@ class ChatTools:
             shown=shown,
             folder=self._run.workspace,
         )
-        if not await self._allowed(question):
+        if not await self._ask_permission(question):
             return _DENIED
         return _report(await self._run_child(command, call_id))
 
-    async def _allowed(self, question: ApprovalAsked) -> bool:
+    async def _ask_permission(self, question: ApprovalAsked) -> bool:
         approvals, asked = self._hands.approvals, (question.tool, question.command)
         async with approvals.lock:
             if asked in approvals.commands:

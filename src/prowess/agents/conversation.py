@@ -138,9 +138,9 @@ class Preparing:
         except ProwessError as error:
             self._channel.put(Trouble(code="note", message=f"not routed: {error}"))
             return
-        self._channel.put(_routed(route))
+        self._channel.put(_make_routed(route))
         # Not left out of the route: the next best would look like the best.
-        there = {*self._current(), *prepared.skills}
+        there = {*self._list_current(), *prepared.skills}
         for match in route.matches:
             if match.skill.name in there:
                 continue
@@ -149,7 +149,7 @@ class Preparing:
             elif route.decision is Decision.LOAD:
                 await self._load(match.skill.name, "router", prepared)
 
-    def _current(self) -> list[str]:
+    def _list_current(self) -> list[str]:
         """Return the skills that the model has before it as they are now."""
         hashes = {skill.name: skill.content_hash for skill in self._run.skills}
         return [name for name, old in self._before.skills.items() if hashes.get(name) == old]
@@ -173,7 +173,7 @@ class Preparing:
         return True
 
 
-def _routed(route: Route) -> Routed:
+def _make_routed(route: Route) -> Routed:
     matches: Sequence[MatchedSkill] = [
         MatchedSkill(name=match.skill.name, score=match.score, reasons=match.reasons)
         for match in route.matches
@@ -222,7 +222,7 @@ class Conversation:
         """Keep a turn; the oldest go where there are too many."""
         words = _cut(turn.words, MOST_TURN_CHARS // 10)
         plain = tuple(_without_instructions(turn.messages))
-        self.turns.append(_fitting(replace(turn, words=words, messages=plain)))
+        self.turns.append(_fit(replace(turn, words=words, messages=plain)))
         while len(self.turns) > 1 and sum(one.chars for one in self.turns) > MOST_KEPT_CHARS:
             del self.turns[0]
 
@@ -305,7 +305,7 @@ def broken_off(messages: Sequence[ModelMessage], said: str, mark: str) -> tuple[
         return (*kept[:-1], marked)
     if open_calls:
         # A call without an answer is nothing that a model can be shown.
-        kept.append(ModelRequest(parts=[_unanswered(call) for call in open_calls]))
+        kept.append(ModelRequest(parts=[_answer_stopped(call) for call in open_calls]))
     text = TextPart(content=f"{said}\n\n{mark}".strip())
     return (*kept, ModelResponse(parts=[text], state="interrupted"))
 
@@ -317,7 +317,7 @@ def _open_calls(messages: Sequence[ModelMessage]) -> list[ToolCallPart]:
     return [call for call in calls if call.tool_call_id not in answered]
 
 
-def _unanswered(call: ToolCallPart) -> ToolReturnPart:
+def _answer_stopped(call: ToolCallPart) -> ToolReturnPart:
     return ToolReturnPart(
         tool_name=call.tool_name,
         content="Error: this was stopped before it had a result.",
@@ -347,12 +347,12 @@ def calls_in(messages: Iterable[ModelMessage]) -> int:
 def _without_instructions(messages: Iterable[ModelMessage]) -> Iterable[ModelMessage]:
     for message in messages:
         if isinstance(message, ModelRequest):
-            yield replace(message, instructions=None, parts=_writable(message.parts))
+            yield replace(message, instructions=None, parts=_mend_parts(message.parts))
         else:
-            yield replace(message, parts=_writable(message.parts))
+            yield replace(message, parts=_mend_parts(message.parts))
 
 
-def _writable(parts: Sequence[_Part]) -> list[_Part]:
+def _mend_parts(parts: Sequence[_Part]) -> list[_Part]:
     """Return parts without half surrogate pairs, which a model or a person may send."""
     written = list(parts)
     for index, part in enumerate(written):
@@ -365,27 +365,27 @@ def _writable(parts: Sequence[_Part]) -> list[_Part]:
     return written
 
 
-def _fitting(turn: ConversationTurn) -> ConversationTurn:
+def _fit(turn: ConversationTurn) -> ConversationTurn:
     """Return a turn with its size, its texts shortened as far as it takes to keep it."""
     messages = turn.messages
     for most in _SHORTER:
-        size = len(_dumped(messages))
+        size = len(_dump(messages))
         if size <= MOST_TURN_CHARS:
             return replace(turn, messages=messages, chars=size)
-        messages = tuple(_shorter(one, most) for one in turn.messages)
+        messages = tuple(_shorten(one, most) for one in turn.messages)
     # So many parts that even their beginnings are too much.
     asked = ModelRequest(parts=[UserPromptPart(content=_cut(turn.words, _SHORTER[-1]))])
     told = (asked, ModelResponse(parts=[TextPart(content=_NOT_KEPT)]))
-    return replace(turn, messages=told, chars=len(_dumped(told)))
+    return replace(turn, messages=told, chars=len(_dump(told)))
 
 
-def _shorter(message: ModelMessage, most: int) -> ModelMessage:
+def _shorten(message: ModelMessage, most: int) -> ModelMessage:
     if isinstance(message, ModelRequest):
-        return replace(message, parts=_shortened(message.parts, most))
-    return replace(message, parts=_shortened(message.parts, most))
+        return replace(message, parts=_shorten_parts(message.parts, most))
+    return replace(message, parts=_shorten_parts(message.parts, most))
 
 
-def _shortened(parts: Sequence[_Part], most: int) -> list[_Part]:
+def _shorten_parts(parts: Sequence[_Part], most: int) -> list[_Part]:
     """Return parts whose texts are cut; thoughts go whole, for half a thought has no signature."""
     kept: list[_Part] = []
     for part in parts:
@@ -408,5 +408,5 @@ def _cut(text: str, most: int) -> str:
     return text if left_out <= 0 else f"{text[:most]}\n[{left_out} characters were not kept]"
 
 
-def _dumped(messages: Sequence[ModelMessage]) -> bytes:
+def _dump(messages: Sequence[ModelMessage]) -> bytes:
     return ModelMessagesTypeAdapter.dump_json(list(messages))

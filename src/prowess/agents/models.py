@@ -64,7 +64,7 @@ class ModelScript:
     ) -> AsyncIterator[str | DeltaToolCalls | DeltaThinkingCalls]:
         """Stream the next answer that fits the request."""
         del info
-        answer = self._next(last_words(messages))
+        answer = self._take_answer(last_words(messages))
         for piece in answer.pieces:
             yield piece
         if answer.fail:
@@ -79,7 +79,7 @@ class ModelScript:
         pieces = [piece async for piece in self.stream(messages, info) if isinstance(piece, str)]
         return ModelResponse(parts=[TextPart(content="".join(pieces))])
 
-    def _next(self, words: str) -> ModelAnswer:
+    def _take_answer(self, words: str) -> ModelAnswer:
         for answer in self._left:
             if answer.when.lower() in words.lower():
                 if not answer.repeat:
@@ -203,14 +203,14 @@ def open_model(named: str, sources: ModelSources) -> Opened:
         return Opened(scripted_model(sources.read_script(path), path), named, RequestSettings())
     request = RequestSettings(timeout=sources.seconds, first_event_timeout=sources.seconds)
     if named:
-        return Opened(_inferred(named), named, request)
+        return Opened(_infer(named), named, request)
     settings = sources.settings
     if not settings.endpoint or settings.endpoint == "none":
         raise ModelError("language model", _NONE)
     return Opened(_endpoint(settings, sources.environ), settings.name, request)
 
 
-def _inferred(named: str) -> Model:
+def _infer(named: str) -> Model:
     provider, _, name = named.partition(":")
     if not provider or not name:
         raise ModelError(named, f"is not a model: give PROVIDER:NAME with {_providers()}.")
@@ -223,10 +223,10 @@ def _inferred(named: str) -> Model:
         raise ModelError(named, problem) from error
     # Each provider's library has errors of its own for what is missing.
     except Exception as error:
-        raise ModelError(named, _missing(error)) from error
+        raise ModelError(named, _explain_missing(error)) from error
 
 
-def _missing(error: Exception) -> str:
+def _explain_missing(error: Exception) -> str:
     message = str(error)
     if message.startswith("Unknown model"):
         return f"is of no known provider: give PROVIDER:NAME with {_providers()}."

@@ -100,8 +100,8 @@ def set_command(key: str, value: str | None, *, unset: bool, secret: bool, as_js
         raise click.UsageError("Give a VALUE, or --unset, or --secret")
     parts = split_key(key)
     if secret:
-        value = click.prompt(key, hide_input=True, err=True) if asks() else _one_line_of_input()
-    wanted = None if unset else (value if secret or is_text(parts) else _decoded(str(value)))
+        value = click.prompt(key, hide_input=True, err=True) if asks() else _read_one_line()
+    wanted = None if unset else (value if secret or is_text(parts) else _decode(str(value)))
     if wanted is None and not unset:
         raise ConfigKeyError(key, "cannot be null; --unset removes it.")
     if wanted is not None:
@@ -125,7 +125,7 @@ def _bind_entries(keys: Sequence[str]) -> None:
         EntrySources(runtime.folders.state).bind({key: mark_source(known[key]) for key in meant})
 
 
-def _one_line_of_input() -> str:
+def _read_one_line() -> str:
     """Read a secret that a program hands over."""
     line = "" if sys.stdin is None else sys.stdin.readline().rstrip("\r\n")
     if not line:
@@ -134,7 +134,7 @@ def _one_line_of_input() -> str:
 
 
 # A person may type any JSON.
-def _decoded(value: str) -> Any:  # noqa: ANN401
+def _decode(value: str) -> Any:  # noqa: ANN401
     try:
         return json.loads(value)
     except ValueError:
@@ -246,7 +246,7 @@ def list_command(given: Common, *, enabled: bool) -> int:
     Example: prowess plugins list --enabled
     """
     runtime = open_runtime(given.workspace)
-    found, problems = _found(runtime, given.agent)
+    found, problems = _find_plugins(runtime, given.agent)
     shown = [one for one in found if one.enabled or not enabled]
     if given.as_json:
         print_json({"plugins": [_wire(one) for one in shown], "problems": problems})
@@ -261,7 +261,7 @@ def list_command(given: Common, *, enabled: bool) -> int:
     return 0
 
 
-def _found(runtime: Runtime, agent: str | None) -> tuple[list[_Plugin], list[str]]:
+def _find_plugins(runtime: Runtime, agent: str | None) -> tuple[list[_Plugin], list[str]]:
     known = [_workshop(runtime)]
     folders = _folders(runtime, agent)
     sources = find_plugin_sources(folders, frozenset())

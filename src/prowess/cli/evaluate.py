@@ -138,8 +138,8 @@ def _print_failures(outcomes: Sequence[Outcome]) -> None:
         [
             (
                 Cell(outcome.prompt),
-                Cell(_expected(outcome)),
-                Cell(", ".join(outcome.chosen) or f"none (first: {_first(outcome)})"),
+                Cell(_name_expected(outcome)),
+                Cell(", ".join(outcome.chosen) or f"none (first: {_name_first(outcome)})"),
                 Cell(f"{outcome.confidence:.2f}"),
             )
             for outcome in failed[:_MOST_SHOWN]
@@ -186,7 +186,7 @@ def _print_collisions(outcomes: Sequence[Outcome]) -> None:
     )
 
 
-def _expected(outcome: Outcome) -> str:
+def _name_expected(outcome: Outcome) -> str:
     if outcome.expected:
         return ", ".join(sorted(outcome.expected))[:_LONGEST_NAMES]
     if outcome.is_open:
@@ -194,7 +194,7 @@ def _expected(outcome: Outcome) -> str:
     return "none"
 
 
-def _first(outcome: Outcome) -> str:
+def _name_first(outcome: Outcome) -> str:
     return outcome.ranked[0] if outcome.ranked else "-"
 
 
@@ -307,7 +307,7 @@ def eval_command(
         if bench is not None:
             rows = _bench(plan, bench, plain=plain)
             return _report_bench(plan, rows, least=least, as_json=given.as_json)
-        result = _run_suites(plan, (*suites, *_saved(plan.runtime, wanted=saved)))
+        result = _run_suites(plan, (*suites, *_find_saved(plan.runtime, wanted=saved)))
         thresholds = calibrate(result.outcomes) if calibrating else None
         _report(plan, result, thresholds, as_json=given.as_json)
         if calibrating:
@@ -317,7 +317,7 @@ def eval_command(
     return 1 if result.problems or (least is not None and passed < least) else 0
 
 
-def _saved(runtime: Runtime, *, wanted: bool) -> tuple[str, ...]:
+def _find_saved(runtime: Runtime, *, wanted: bool) -> tuple[str, ...]:
     """Return the file of the saved messages, where it is wanted."""
     if not wanted:
         return ()
@@ -355,7 +355,7 @@ def _run_suites(plan: _Plan, paths: Sequence[str]) -> _Result:
 
 def _run_suite(plan: _Plan, suite: Suite, inside: str | None, result: _Result) -> None:
     catalogue = _catalogue(plan, suite.skills_dir or inside)
-    cases = _runnable(suite, catalogue, result.problems)
+    cases = _select_runnable(suite, catalogue, result.problems)
     found = plan.evaluation.compare(catalogue, cases, plan.baselines, plan.bar)
     outcomes = found.pop(OURS)
     result.suites.append((suite.name, outcomes))
@@ -385,7 +385,7 @@ def _skills_in(runtime: Runtime, folder: str) -> tuple[Skill, ...]:
     return tuple(merge(skills, settings.load.precedence).winners.values())
 
 
-def _runnable(suite: Suite, catalogue: NamedSkills, problems: list[str]) -> list[Case]:
+def _select_runnable(suite: Suite, catalogue: NamedSkills, problems: list[str]) -> list[Case]:
     """Return the cases whose skills are there; a case for a missing one could only fail."""
     there, cases = set(catalogue.names), []
     for case in suite.cases:

@@ -50,7 +50,7 @@ def state_cell(status: SkillStatus) -> Cell:
     return Cell("✓ ready", "green") if verdict.eligible else Cell("△ needs setup", "yellow")
 
 
-def _missing(status: SkillStatus) -> str:
+def _explain_missing(status: SkillStatus) -> str:
     if status.verdict.blocked is not None:
         return f"blocked by {status.verdict.blocked.by}: {status.verdict.blocked.reason}"
     if status.verdict.blocked_by_metadata:
@@ -106,12 +106,12 @@ def _print_list(shown: Sequence[SkillStatus], *, verbose: bool, wide: bool) -> N
     drawn = is_terminal()
     table = {
         Column("Status"): [state_cell(row) for row in shown],
-        Column("Skill"): [Cell(_titled(row) if drawn else row.skill.name) for row in shown],
+        Column("Skill"): [Cell(_write_title(row) if drawn else row.skill.name) for row in shown],
         Column("Description", flexible=True): [
             Cell(cut_listed(row.skill.description)) for row in shown
         ],
     }
-    missing = [_missing(row) for row in shown] if verbose else []
+    missing = [_explain_missing(row) for row in shown] if verbose else []
     if wide or not drawn or columns_of_reader(_WIDTH) >= _FEWEST_FOR_SOURCE:
         table[Column("Source")] = [Cell(source_of(row), "dim") for row in shown]
     if missing and not drawn:
@@ -138,7 +138,7 @@ def print_blocked(rows: Sequence[SkillStatus]) -> None:
         print_text(f"! {len(blocked) - _SHOWN_PROBLEMS} more: `prowess check --json` lists all.")
 
 
-def _titled(row: SkillStatus) -> str:
+def _write_title(row: SkillStatus) -> str:
     emoji = row.skill.metadata.emoji
     return f"{emoji} {row.skill.name}" if emoji else row.skill.name
 
@@ -245,7 +245,7 @@ def show_command(given: Common, name: str) -> int:
     runtime = open_runtime(given.workspace)
     skills = runtime.skills
     status = skills.find(name, given.agent)
-    parts = _sections(status)
+    parts = _list_sections(status)
     detail = wire.skill_detail(status, skills.resources(status.skill.name, given.agent), parts)
     # Late: lists say nothing of proofs.
     from prowess.wire import safety as wire_proof
@@ -262,7 +262,7 @@ def show_command(given: Common, name: str) -> int:
     return 0
 
 
-def _sections(status: SkillStatus) -> list[wire.Json]:
+def _list_sections(status: SkillStatus) -> list[wire.Json]:
     # Late: lists parse no Markdown.
     from prowess.skills.parse import split_sections
 
@@ -353,12 +353,12 @@ def _print_path(found: "Explanation", homes: Sequence[str]) -> None:
     print_text(f"{found.name} {verdict} agent {found.agent_id}", style)
     for step in found.steps:
         mark, style = ("✓", "green") if step.passed else ("✗", "red")
-        print_text(f"  {mark} {step.stage + ':':<10} {_shortened(step.detail, homes)}", style)
+        print_text(f"  {mark} {step.stage + ':':<10} {_shorten(step.detail, homes)}", style)
         if step.fix:
             print_text(f"    -> {step.fix}", "bold")
 
 
-def _shortened(text: str, homes: Sequence[str]) -> str:
+def _shorten(text: str, homes: Sequence[str]) -> str:
     """Write `~` for home in a sentence that names paths."""
     for home in sorted(homes, key=len, reverse=True):
         text = text.replace(home.rstrip("/") + "/", "~/") if home.strip("/") else text

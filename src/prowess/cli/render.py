@@ -49,7 +49,7 @@ def asks() -> bool:
 def print_json(value: object) -> None:
     """Print `value` as JSON that any reader takes, whatever the stream can encode."""
     plain = str(sys.stdout.encoding or "").lower().replace("-", "") in {"utf8", "utf8sig"}
-    print(json.dumps(_printable(value), indent=2, ensure_ascii=not plain, allow_nan=False))
+    print(json.dumps(_clean_all(value), indent=2, ensure_ascii=not plain, allow_nan=False))
 
 
 def print_error(message: str) -> None:
@@ -64,22 +64,22 @@ def print_error(message: str) -> None:
 
 def silence_errors() -> None:
     """Write no more to an error stream that is gone, full or closed: what it is for goes on."""
-    sys.stderr = _nowhere()
+    sys.stderr = _open_nowhere()
 
 
 def print_text(text: str = "", style: str = "") -> None:
     """Print one line, coloured on a terminal."""
     # A line break inside would let a skill's text pose as a line of ours.
     line = clean(text).replace("\r", " ").replace("\n", " ")
-    print(_styled(line, style))
+    print(_style(line, style))
 
 
 def silence() -> None:
     """Write no more to a stream that nobody reads, or that takes nothing."""
-    sys.stdout = _nowhere()
+    sys.stdout = _open_nowhere()
 
 
-def _nowhere() -> TextIO:
+def _open_nowhere() -> TextIO:
     # Open until the process ends, like the stream it stands for.
     return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123
 
@@ -153,13 +153,13 @@ def print_table(
         max([_width(column.title), *(_width(row[index].text) for row in cells)])
         for index, column in enumerate(columns)
     ]
-    fill = _padded
+    fill = _pad
     if most is None and is_terminal():
-        widths = _fitted(columns, widths, columns_of_reader(80))
+        widths = _fit(columns, widths, columns_of_reader(80))
     elif most:
-        widths = _shared(columns, widths, most)
+        widths = _share(columns, widths, most)
     else:
-        fill = _filled
+        fill = _fill
         if most == 0:
             rows_of = zip(columns, widths, strict=True)
             widths = [0 if c.flexible else w for c, w in rows_of]
@@ -167,17 +167,17 @@ def print_table(
     for at, row in enumerate((head, *cells)):
         parts = [fill(cell, width) for cell, width in zip(row, widths, strict=True)]
         print((" " * _GAP).join(parts).rstrip())
-        for line in _wrapped(below[at - 1]) if at and below else ():
-            print(" " * _INDENT + _styled(line, "dim"))
+        for line in _wrap(below[at - 1]) if at and below else ():
+            print(" " * _INDENT + _style(line, "dim"))
 
 
-def _wrapped(note: str) -> list[str]:
+def _wrap(note: str) -> list[str]:
     width = max(columns_of_reader(80) - _INDENT, _LEAST_WIDTH)
     # A name stays whole: it may be copied.
     return wrap(one_line(note), width, break_on_hyphens=False)
 
 
-def _shared(columns: Sequence[Column], widths: Sequence[int], total: int) -> list[int]:
+def _share(columns: Sequence[Column], widths: Sequence[int], total: int) -> list[int]:
     """Share what the fixed columns leave among the flexible ones, the narrowest first."""
     fitted = list(widths)
     flexible = sorted(
@@ -193,12 +193,12 @@ def _shared(columns: Sequence[Column], widths: Sequence[int], total: int) -> lis
     return fitted
 
 
-def _fitted(columns: Sequence[Column], widths: Sequence[int], total: int) -> list[int]:
+def _fit(columns: Sequence[Column], widths: Sequence[int], total: int) -> list[int]:
     """Give the fixed columns what they need and share the rest among the flexible ones."""
     needed = [
         w if c.flexible else min(w, _MOST_FIXED) for c, w in zip(columns, widths, strict=True)
     ]
-    fitted = _shared(columns, needed, total)
+    fitted = _share(columns, needed, total)
     excess = sum(fitted) + _GAP * (len(columns) - 1) - total
     while excess > 0 and max(fitted) > 1:
         # A very narrow terminal: the widest column gives way, one character at a time.
@@ -207,12 +207,12 @@ def _fitted(columns: Sequence[Column], widths: Sequence[int], total: int) -> lis
     return fitted
 
 
-def _padded(cell: Cell, width: int) -> str:
-    return _filled(cell._replace(text=_cut(cell.text, width)), width)
+def _pad(cell: Cell, width: int) -> str:
+    return _fill(cell._replace(text=_cut(cell.text, width)), width)
 
 
-def _filled(cell: Cell, width: int) -> str:
-    return _styled(cell.text, cell.style) + " " * (width - _width(cell.text))
+def _fill(cell: Cell, width: int) -> str:
+    return _style(cell.text, cell.style) + " " * (width - _width(cell.text))
 
 
 def _cut(text: str, width: int) -> str:
@@ -224,7 +224,7 @@ def _cut(text: str, width: int) -> str:
     return cut + "…" if width > 0 else ""
 
 
-def _styled(text: str, style: str) -> str:
+def _style(text: str, style: str) -> str:
     codes = [_STYLES[word] for word in style.split()]
     if not codes or not is_terminal() or os.environ.get("NO_COLOR"):
         return text
@@ -240,14 +240,14 @@ def _width(text: str) -> int:
 
 
 # Any JSON goes in and comes out.
-def _printable(value: Any) -> Any:  # noqa: ANN401
+def _clean_all(value: Any) -> Any:  # noqa: ANN401
     """Return `value` with every text in it cleaned and every number one that JSON knows."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Mapping):
-        return {clean(str(key)): _printable(item) for key, item in value.items()}
+        return {clean(str(key)): _clean_all(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_printable(item) for item in value]
+        return [_clean_all(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 

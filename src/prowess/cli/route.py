@@ -75,7 +75,7 @@ def list_command(given: Common, skill: str | None) -> int:
         examples = runtime.examples
         found = examples.list(given.agent) if skill is None else (examples.of(skill, given.agent),)
     if given.as_json:
-        print_json({"skills": [_listed(one) for one in found]})
+        print_json({"skills": [_list_examples(one) for one in found]})
         return 0
     rows = [row for one in found for row in _rows(one)]
     if rows:
@@ -94,7 +94,7 @@ def add_command(given: Common, skill: str, messages: tuple[str, ...]) -> int:
 
     Several messages can be given, each in quotes; words without quotes are one message.
     """
-    wanted = _apart(messages)
+    wanted = _part(messages)
     if not all(one_line(text) and len(text) <= LONGEST_EXAMPLE for text in wanted):
         raise click.UsageError(f"A MESSAGE has 1 to {LONGEST_EXAMPLE} characters")
     with open_runtime(given.workspace) as runtime:
@@ -102,7 +102,7 @@ def add_command(given: Common, skill: str, messages: tuple[str, ...]) -> int:
             runtime.examples.add(skill, text, given.agent)
         now = runtime.examples.of(skill, given.agent)
     if given.as_json:
-        print_json(_listed(now))
+        print_json(_list_examples(now))
     else:
         for text in wanted:
             print_text(f"added to {now.name}: {text}")
@@ -123,10 +123,10 @@ def remove_command(
         raise click.UsageError("Give a MESSAGE, or --all for every example of the skill")
     with open_runtime(given.workspace) as runtime:
         name = runtime.examples.of(skill, given.agent).name
-        if everything and not yes and not _agreed(name):
+        if everything and not yes and not _agree(name):
             print_text("nothing was removed.")
             return 0
-        wanted = (None,) if everything else _apart(messages)
+        wanted = (None,) if everything else _part(messages)
         counts = {text: runtime.examples.remove(name, text, given.agent) for text in wanted}
     removed = sum(counts.values())
     missing = [text for text, count in counts.items() if text is not None and not count]
@@ -139,12 +139,12 @@ def remove_command(
     return 1 if missing else 0
 
 
-def _agreed(name: str) -> bool:
+def _agree(name: str) -> bool:
     """Ask where a person can be asked; a program that gives --all has decided already."""
     return not asks() or click.confirm(f"Remove all examples of {one_line(name)}?", err=True)
 
 
-def _apart(messages: Sequence[str]) -> tuple[str, ...]:
+def _part(messages: Sequence[str]) -> tuple[str, ...]:
     """Return the messages: in quotes each is its own, bare words are one."""
     if any(" " in text.strip() for text in messages):
         return tuple(messages)
@@ -173,7 +173,7 @@ def generate_command(
             runtime, runtime.language_model(), given.agent, dry_run=dry_run, as_json=given.as_json
         )
         index_first(runtime, given.agent)
-        run.all_of(_ready(runtime, given.agent) if everything else tuple(dict.fromkeys(names)))
+        run.all_of(_list_ready(runtime, given.agent) if everything else tuple(dict.fromkeys(names)))
         problem = runtime.routing.problem
     if given.as_json:
         print_json({**run.summary(), "problem": problem or None})
@@ -182,7 +182,7 @@ def generate_command(
     return 1 if run.failed else 0
 
 
-def _ready(runtime: Runtime, agent: str | None) -> tuple[str, ...]:
+def _list_ready(runtime: Runtime, agent: str | None) -> tuple[str, ...]:
     return tuple(
         status.skill.name for status in runtime.skills.status(agent).skills if status.model_visible
     )
@@ -215,9 +215,9 @@ class _Run:
             line = f"{number}/{len(names)} {name}"
             if sys.stderr is not None and sys.stderr.isatty():
                 click.echo(one_line(line), err=True)
-            in_a_row = 0 if self._one(name) else in_a_row + 1
+            in_a_row = 0 if self._do_one(name) else in_a_row + 1
 
-    def _one(self, name: str) -> bool:
+    def _do_one(self, name: str) -> bool:
         """Do one skill; return whether the model works, whatever became of the skill."""
         try:
             found = self._runtime.examples.generate(name, self._model, self._agent)
@@ -228,7 +228,7 @@ class _Run:
             self._fail(found.skill, f"{found.problem}.")
             return True
         saved = not self._dry_run and self._runtime.examples.keep(found)
-        self._done.append(_generated(found, saved=saved))
+        self._done.append(_show_generated(found, saved=saved))
         if not self._as_json:
             _print_generated(found, "would be kept" if self._dry_run else "kept")
         return True
@@ -255,7 +255,7 @@ def _print_generated(found: GeneratedExamples, verdict: str) -> None:
             (Column("Request", flexible=True), Column("Before"), Column("After")),
             [
                 (
-                    Cell(_shown(kept)),
+                    Cell(_show(kept)),
                     Cell(_stand(kept.before), "dim"),
                     Cell(_stand(kept.after)),
                 )
@@ -267,7 +267,7 @@ def _print_generated(found: GeneratedExamples, verdict: str) -> None:
     print_text()
 
 
-def _shown(kept: PassedExample) -> str:
+def _show(kept: PassedExample) -> str:
     return kept.message if kept.kind is ExampleKind.REQUEST else f"near miss: {kept.message}"
 
 
@@ -287,7 +287,7 @@ def _rows(found: SkillExamples) -> Iterator[tuple[Cell, ...]]:
             yield Cell(name), Cell(kind, "dim"), Cell(message)
 
 
-def _listed(found: SkillExamples) -> dict[str, Any]:
+def _list_examples(found: SkillExamples) -> dict[str, Any]:
     return {
         "name": found.name,
         "present": found.present,
@@ -297,12 +297,12 @@ def _listed(found: SkillExamples) -> dict[str, Any]:
     }
 
 
-def _generated(found: GeneratedExamples, *, saved: bool) -> dict[str, Any]:
+def _show_generated(found: GeneratedExamples, *, saved: bool) -> dict[str, Any]:
     return {
         "name": found.skill,
         "saved": saved,
         **{
-            kind.value: [_kept(kept) for kept in found.kept if kept.kind is kind]
+            kind.value: [_show_kept(kept) for kept in found.kept if kept.kind is kind]
             for kind in ExampleKind
         },
         "dropped": [
@@ -312,7 +312,7 @@ def _generated(found: GeneratedExamples, *, saved: bool) -> dict[str, Any]:
     }
 
 
-def _kept(kept: PassedExample) -> dict[str, Any]:
+def _show_kept(kept: PassedExample) -> dict[str, Any]:
     return {
         "message": kept.message,
         "before": {"rank": kept.before.rank, "score": round(kept.before.score, 4)},
@@ -423,7 +423,7 @@ def route_command(
 
 def _print_route(answer: Route, kept_out: Sequence[Withheld]) -> None:
     names = ", ".join(match.skill.name for match in answer.matches)
-    nothing = _nothing(kept_out)
+    nothing = _explain_nothing(kept_out)
     print_text(f"{answer.decision.value}: {names or nothing}", _STYLES[answer.decision])
     for match in answer.matches:
         _print_reasons(match)
@@ -449,7 +449,7 @@ def _print_route(answer: Route, kept_out: Sequence[Withheld]) -> None:
         print_text(f"{'! degraded: ' if degraded else ''}{note}", "yellow" if degraded else "dim")
 
 
-def _nothing(kept_out: Sequence[Withheld]) -> str:
+def _explain_nothing(kept_out: Sequence[Withheld]) -> str:
     if not kept_out:
         return "no skill is needed"
     switched_off = {one.is_switched_off for one in kept_out}

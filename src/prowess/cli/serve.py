@@ -185,7 +185,7 @@ def db_command() -> None:
 
 
 @contextmanager
-def _opened() -> "Iterator[tuple[Runtime, Database]]":
+def _open() -> "Iterator[tuple[Runtime, Database]]":
     with open_runtime() as runtime:
         if not runtime.state.database_url:
             raise StoreError(
@@ -207,7 +207,7 @@ def db_migrate_command(*, as_json: bool) -> int:
     from prowess.host.store.fleet.administration import migrate
 
     steps: list[str] = []
-    with _opened() as (_, database):
+    with _open() as (_, database):
         before = migrate(database, steps.append)
     if as_json:
         print_json({"before": before.version, "now": before.wanted, "steps": len(steps)})
@@ -285,7 +285,7 @@ def db_copy_command(*, as_json: bool) -> int:
     """
     from prowess.host.store.fleet.administration import copy_files
 
-    with _opened() as (runtime, database), ProgressBar() as bar:
+    with _open() as (runtime, database), ProgressBar() as bar:
         done = copy_files(runtime.folders.state, database, bar)
         if runtime.state.files is not None:
             runtime.state.files.sync()
@@ -307,7 +307,7 @@ def db_check_command(*, as_json: bool) -> int:
     """
     from prowess.host.store.fleet.administration import find_problems
 
-    with _opened() as (_, database):
+    with _open() as (_, database):
         found = find_problems(database)
     if as_json:
         rows = [{"problem": one.what, "advice": one.advice} for one in found]

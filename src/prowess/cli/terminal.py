@@ -117,14 +117,14 @@ def run(argv: Sequence[str]) -> int:
     """Run the terminal and return the exit code."""
     _prepare_streams()
     show_progress.set(ProgressBar())
-    args = _under_our_names(argv)
+    args = _use_our_names(argv)
     code: object = 0
     try:
-        with _ended_in_order():
+        with _end_in_order():
             code = app.main(args=args, prog_name="prowess", standalone_mode=False)
         sys.stdout.flush()
     except (click.ClickException, ProwessError) as error:
-        return _refused(error, as_json=_wants_json(args))
+        return _refuse(error, as_json=_wants_json(args))
     except (click.Abort, KeyboardInterrupt):
         print_error("stopped.")
         return _INTERRUPTED
@@ -133,14 +133,14 @@ def run(argv: Sequence[str]) -> int:
         interrupted = isinstance(error.__context__, KeyboardInterrupt)
         return _output_lost(error, _INTERRUPTED if interrupted else code)
     except SystemExit as stop:
-        return _left(stop)
+        return _leave(stop)
     # The outermost loop: whatever is left becomes a sentence, or a traceback on request.
     except Exception as error:  # noqa: BLE001
-        return _internal(error)
+        return _fail_inside(error)
     return code if isinstance(code, int) else 0
 
 
-def _under_our_names(argv: Sequence[str]) -> list[str]:
+def _use_our_names(argv: Sequence[str]) -> list[str]:
     """Return the arguments, with our name for a command that is called otherwise elsewhere."""
     if not argv or argv[0] in COMMANDS or argv[0].startswith("-"):
         return list(argv)
@@ -172,7 +172,7 @@ def _describe_unknown(ctx: click.Context, typed: Sequence[str]) -> str:
         if name in other:
             return f"There is no `{ctx.command_path} {name}` here: {other[name]}"
     word = typed[0].casefold()
-    near = list(_near(ctx, word)) or list(_elsewhere(ctx, word))
+    near = list(_find_near(ctx, word)) or list(_find_elsewhere(ctx, word))
     meant = " or ".join(f"`{name}`" for name in near[:_MOST])
     return f"No such command '{typed[0]}'" + (f": did you mean {meant}?" if meant else "")
 
@@ -187,7 +187,7 @@ def find_near(word: str, names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(alike + begun))
 
 
-def _near(ctx: click.Context, word: str) -> Iterator[str]:
+def _find_near(ctx: click.Context, word: str) -> Iterator[str]:
     group = ctx.command
     if isinstance(group, click.Group):
         names = group.list_commands(ctx)
@@ -198,7 +198,7 @@ def _near(ctx: click.Context, word: str) -> Iterator[str]:
             yield f"{ctx.command_path} {name}"
 
 
-def _elsewhere(ctx: click.Context, word: str) -> Iterator[str]:
+def _find_elsewhere(ctx: click.Context, word: str) -> Iterator[str]:
     """Yield the commands of this name in other groups."""
     root = ctx.find_root()
     if not isinstance(root.command, click.Group):
@@ -212,7 +212,7 @@ def _elsewhere(ctx: click.Context, word: str) -> Iterator[str]:
 
 
 @contextmanager
-def _ended_in_order() -> Iterator[None]:
+def _end_in_order() -> Iterator[None]:
     """Have a signal that ends us unwind everything first: children end, half-made things go.
 
     The second one ends us at once. A signal that is ignored (nohup) or taken by somebody else stays
@@ -238,7 +238,7 @@ def _ended_in_order() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _left(stop: SystemExit) -> int:
+def _leave(stop: SystemExit) -> int:
     """Return the code of what left by itself: click for a lost pipe, or a signal."""
     if stop.code == 1:
         return _output_lost(BrokenPipeError())
@@ -274,9 +274,9 @@ def _write_plainly(error: UnicodeError) -> tuple[str, int]:
     return lost.encode("ascii", "backslashreplace").decode("ascii"), error.end
 
 
-def _refused(error: click.ClickException | ProwessError, *, as_json: bool) -> int:
+def _refuse(error: click.ClickException | ProwessError, *, as_json: bool) -> int:
     if isinstance(error, ProwessError):
-        return _failed(error, as_json=as_json)
+        return _fail(error, as_json=as_json)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         print_raw(error.format_message())
         return 0
@@ -292,7 +292,7 @@ def _refused(error: click.ClickException | ProwessError, *, as_json: bool) -> in
     return _USAGE
 
 
-def _failed(error: ProwessError, *, as_json: bool) -> int:
+def _fail(error: ProwessError, *, as_json: bool) -> int:
     if as_json:
         name = getattr(error, "name", None)
         fields = {} if name is None else {"name": name}
@@ -312,7 +312,7 @@ def _output_lost(error: OSError, code: object = 0) -> int:
     return _FAILED
 
 
-def _internal(error: Exception) -> int:
+def _fail_inside(error: Exception) -> int:
     if os.environ.get("PROWESS_DEBUG"):
         raise error
     kind = type(error).__name__

@@ -56,7 +56,7 @@ def load_command(
     target = runtime.skills.workspace(agent)
     if not Path(target.folder).is_dir():
         raise PathError(target.folder, "is not a folder: create the workspace first.")
-    bundled = _bundled(target.state(runtime.skills.settings).scan)
+    bundled = _list_bundled(target.state(runtime.skills.settings).scan)
     chosen, unknown = _choose(bundled, names, everything=everything)
     root = Path(runtime.folders.bundled)
     done = [
@@ -67,7 +67,7 @@ def load_command(
     return 1 if unknown else 0
 
 
-def _bundled(scan: Scan) -> list[Skill]:
+def _list_bundled(scan: Scan) -> list[Skill]:
     return [skill for skill in scan.skills if skill.source.tier is Tier.BUNDLED]
 
 

@@ -96,12 +96,12 @@ class EventStream:
         """Take an event, if it is one of those that were asked for."""
         if self._is_over:
             return
-        self._missed = _together(self._missed, event.missed)
+        self._missed = _add(self._missed, event.missed)
         if self._names and event.name not in self._names and event.name != RECONNECTED:
             return
         if len(self._waiting) >= self._buffer:
             lost = self._waiting.popleft()
-            self._push_loss(_together(lost.missed, 1))
+            self._push_loss(_add(lost.missed, 1))
         self._waiting.append(_with_missed(event, self._missed))
         self._missed = 0
         self._news.set()
@@ -116,9 +116,9 @@ class EventStream:
         """Tell the next event that is read of those before it."""
         if self._waiting:
             first = self._waiting.popleft()
-            self._waiting.appendleft(_with_missed(first, _together(first.missed, missed)))
+            self._waiting.appendleft(_with_missed(first, _add(first.missed, missed)))
         else:
-            self._missed = _together(self._missed, missed)
+            self._missed = _add(self._missed, missed)
 
 
 class Events:
@@ -168,7 +168,7 @@ class Events:
             stream.put(event)
 
 
-def _together(one: int | None, other: int | None) -> int | None:
+def _add(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one + other
 
 

@@ -158,28 +158,28 @@ def summarise(outcomes: Sequence[Outcome]) -> Summary:
         in_scope=len(inside),
         out_of_scope=len(outside),
         open_cases=len(undecided),
-        hit1=_mean(outcome.hit for outcome in inside),
-        recall5=_mean(map(_recall, inside)),
-        mrr10=_mean(map(_reciprocal_rank, inside)),
-        ndcg10=_mean(map(_gain, inside)),
+        hit1=_average(outcome.hit for outcome in inside),
+        recall5=_average(map(_recall, inside)),
+        mrr10=_average(map(_reciprocal_rank, inside)),
+        ndcg10=_average(map(_gain, inside)),
         auroc=_auroc(told, untold),
         rejected95=_count_rejected(told, untold),
-        precision=_mean(not outcome.expected.isdisjoint(outcome.chosen) for outcome in loading),
-        precision_first=_mean(outcome.chosen[0] in outcome.expected for outcome in loading),
-        precision_all=_mean(
+        precision=_average(not outcome.expected.isdisjoint(outcome.chosen) for outcome in loading),
+        precision_first=_average(outcome.chosen[0] in outcome.expected for outcome in loading),
+        precision_all=_average(
             skill in outcome.expected for outcome in loading for skill in outcome.chosen
         ),
-        precision_strict=_mean(outcome.chosen[0] in outcome.meant for outcome in loading),
-        recall=_mean(not outcome.expected.isdisjoint(outcome.chosen) for outcome in inside),
-        reached=_mean(outcome.reached for outcome in inside if outcome.meant),
-        noise=_mean(bool(outcome.chosen or outcome.offered) for outcome in outside),
-        abstained=_mean(outcome.restrained for outcome in (*outside, *undecided)),
-        kept_out=_mean(
+        precision_strict=_average(outcome.chosen[0] in outcome.meant for outcome in loading),
+        recall=_average(not outcome.expected.isdisjoint(outcome.chosen) for outcome in inside),
+        reached=_average(outcome.reached for outcome in inside if outcome.meant),
+        noise=_average(bool(outcome.chosen or outcome.offered) for outcome in outside),
+        abstained=_average(outcome.restrained for outcome in (*outside, *undecided)),
+        kept_out=_average(
             outcome.forbidden.isdisjoint(outcome.chosen)
             for outcome in outcomes
             if outcome.forbidden
         ),
-        passed=_mean(outcome.passed for outcome in outcomes),
+        passed=_average(outcome.passed for outcome in outcomes),
         ms_median=median(outcome.took_ms for outcome in outcomes) if outcomes else None,
     )
 
@@ -215,7 +215,7 @@ def confusion(outcomes: Iterable[Outcome]) -> tuple[SkillRow, ...]:
             skill=skill,
             cases=cases[skill],
             hit=hits[skill],
-            taken_by=_most_first(losses.get(skill, Counter())),
+            taken_by=_sort_by_count(losses.get(skill, Counter())),
             intruded=intrusions[skill],
         )
         for skill in {*cases, *intrusions}
@@ -251,11 +251,11 @@ def _intruders(outcome: Outcome) -> set[str]:
     return loaded if outcome.out_of_scope else loaded & outcome.forbidden
 
 
-def _most_first(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
+def _sort_by_count(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _mean(values: Iterable[float]) -> float | None:
+def _average(values: Iterable[float]) -> float | None:
     found = list(values)
     return fmean(found) if found else None
 
@@ -303,4 +303,4 @@ def _count_rejected(told: Sequence[float], untold: Sequence[float]) -> float | N
     if not told or not untold:
         return None
     bar = told[len(told) // _KEPT_OF]
-    return _mean(value < bar for value in untold)
+    return _average(value < bar for value in untold)

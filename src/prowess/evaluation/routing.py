@@ -123,10 +123,10 @@ def _token_worth(skills: int) -> float:
 
 def _tokens(text: str) -> list[str]:
     words = (word for word in _TOKEN.findall(text.lower()) if len(word) >= _SHORTEST_TOKEN)
-    return [_singular(word) for word in words if word not in _STOP_WORDS]
+    return [_cut_plural(word) for word in words if word not in _STOP_WORDS]
 
 
-def _singular(word: str) -> str:
+def _cut_plural(word: str) -> str:
     """Cut what looks like a plural; that it also cuts "status" is part of the method."""
     for endings, longer_than, cut, instead in _PLURALS:
         if word.endswith(endings) and len(word) > longer_than and not word.endswith("ss"):
@@ -168,7 +168,7 @@ class Bm25Baseline:
                 skills, impacts = self._postings[word]
                 scores[skills] += rarity * impacts
         # Skills without a shared word are all alike: their order would be chance.
-        return [(index, score / best) for index, score in _best_first(scores) if score > 0]
+        return [(index, score / best) for index, score in _sort_best_first(scores) if score > 0]
 
 
 def _stems(text: str) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ class DescriptionBaseline:
         """Return every skill, best first."""
         if not len(self._vectors):
             return []
-        return _best_first(self._vectors @ _unit(self._encode([message]))[0])
+        return _sort_best_first(self._vectors @ _unit(self._encode([message]))[0])
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -197,7 +197,7 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(vectors / np.maximum(lengths, 1e-9), np.float32)
 
 
-def _best_first(scores: NDArray[np.floating]) -> list[tuple[int, float]]:
+def _sort_best_first(scores: NDArray[np.floating]) -> list[tuple[int, float]]:
     order = np.argsort(-scores, kind="stable")
     return [(int(index), float(scores[index])) for index in order]
 

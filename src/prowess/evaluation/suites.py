@@ -178,7 +178,7 @@ class _Reader:
     def group(self, found: Mapping[object, object], context: _Context) -> None:
         """Read a mapping that holds lists of cases, at known keys or by the names of skills."""
         for key, value in _find_keyed(found):
-            plain, inner = _plain(key), context.part(key)
+            plain, inner = _fold(key), context.part(key)
             if plain in _POSITIVE:
                 self.items(value, inner._replace(means_own=True))
             elif plain in _NEGATIVE:
@@ -219,7 +219,7 @@ class _Reader:
             self._stop(context.place)
             return
         fields = _fields(item if isinstance(item, Mapping) else {"prompt": item})
-        if not _first(fields, _PROMPTS) and _is_group(fields):
+        if not _find_first(fields, _PROMPTS) and _is_group(fields):
             own = _owner(fields, _OWNERS) or context.own or _owner(fields, ("name",))
             self.items(item, context._replace(own=own))
             return
@@ -256,7 +256,7 @@ def _case(fields: _Fields, context: _Context) -> Case:
 
 
 def _prompt(fields: _Fields) -> str:
-    found = _first(fields, _PROMPTS)
+    found = _find_first(fields, _PROMPTS)
     if found is None:
         raise _WrongCaseError(".prompt is missing")
     if not isinstance(found.value, str) or not found.value.strip():
@@ -306,14 +306,14 @@ def _is_named(value: object) -> bool:
 def _flag(value: object) -> bool | None:
     if isinstance(value, bool):
         return value
-    word = _plain(value) if isinstance(value, str) else ""
+    word = _fold(value) if isinstance(value, str) else ""
     return True if word in _YES else False if word in _NO else None
 
 
 def _fields(value: Mapping[object, object]) -> _Fields:
     found: _Fields = {}
     for field in _find_keyed(value):
-        found.setdefault(_plain(field.key), field)
+        found.setdefault(_fold(field.key), field)
     return found
 
 
@@ -323,11 +323,11 @@ def _find_keyed(value: Mapping[object, object]) -> list[_Field]:
     ]
 
 
-def _plain(key: str) -> str:
+def _fold(key: str) -> str:
     return _SEPARATORS.sub("", key[:_LONGEST_NAME]).lower()
 
 
-def _first(fields: _Fields, keys: Iterable[str]) -> _Field | None:
+def _find_first(fields: _Fields, keys: Iterable[str]) -> _Field | None:
     return next((fields[key] for key in keys if key in fields), None)
 
 
@@ -336,7 +336,7 @@ def _is_group(fields: _Fields) -> bool:
 
 
 def _owner(fields: _Fields, keys: Iterable[str]) -> str | None:
-    found = _first(fields, keys)
+    found = _find_first(fields, keys)
     return _clean(found.value) or None if found and isinstance(found.value, str) else None
 
 
@@ -378,7 +378,7 @@ def read_bench(name: str, *, skills: Lines, queries: Lines, qrels: Lines) -> Ben
     """
     problems = Problems()
     found = {skill.id: skill for skill in _bench_skills(skills, problems)}
-    wanted = _relevant(qrels, problems)
+    wanted = _read_relevant(qrels, problems)
     cases = tuple(_bench_cases(queries, wanted, frozenset(found), problems))
     if not found or not cases:
         listed = "; ".join(problems.listed()[:1])
@@ -421,7 +421,7 @@ def _bench_skill(texts: Mapping[str, str], examples: tuple[str, ...]) -> Skill:
     )
 
 
-def _relevant(rows: Lines, problems: Problems) -> dict[str, dict[str, float]]:
+def _read_relevant(rows: Lines, problems: Problems) -> dict[str, dict[str, float]]:
     """Return how relevant which skills are to each message, by their ids."""
     found: dict[str, dict[str, float]] = {}
     for line, row in rows.items():

@@ -113,7 +113,7 @@ def find_values(text: str) -> Iterator[FoundValue]:
         value = hit[0].rstrip(_TRAIL) if kind in (ValueKind.URL, ValueKind.FOLDER) else hit[0]
         if kind is ValueKind.FOLDER and _is_alternative(value):
             continue
-        yield FoundValue(_finer(kind, value), value, hit.start(), hit.start() + len(value))
+        yield FoundValue(_refine(kind, value), value, hit.start(), hit.start() + len(value))
 
 
 def classify_value(value: str) -> ValueKind:
@@ -122,7 +122,7 @@ def classify_value(value: str) -> ValueKind:
         return ValueKind.DATE
     found = _ANY.fullmatch(value)
     if found is not None:
-        return _finer(ValueKind[found.lastgroup or "TEXT"], value)
+        return _refine(ValueKind[found.lastgroup or "TEXT"], value)
     if read_ending(value) and not re.search(r"\s", value):
         # A name in a script that would not be told from the words around it.
         return ValueKind.FILE
@@ -142,7 +142,7 @@ def strip_ending(path: str) -> str:
     return path[: -len(ending) - 1] if ending else path
 
 
-def _finer(kind: ValueKind, value: str) -> ValueKind:
+def _refine(kind: ValueKind, value: str) -> ValueKind:
     if kind is not ValueKind.FILE or "/" in value:
         return kind
     if _PACKAGE.fullmatch(value):
@@ -312,10 +312,10 @@ def is_filtered(before: str) -> bool:
 
 @lru_cache(maxsize=1_024)
 def _arguments(part: str) -> tuple[str, ...]:
-    return tuple(word for one in _telling(part) for word in _unwrap(_words(one))[1:])
+    return tuple(word for one in _keep_telling(part) for word in _unwrap(_words(one))[1:])
 
 
-def _telling(part: str) -> list[str]:
+def _keep_telling(part: str) -> list[str]:
     """Return the commands of a pipe but for its filters; nothing of one with a body of its own."""
     if "\n" in part or len(part) > _MOST_TOLD or _COMPOUND.match(part):
         return []

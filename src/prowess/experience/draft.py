@@ -237,7 +237,7 @@ def summarize_step(step: TraceStep, *, on_device: bool, folder: str = "") -> str
         return _BY_DEED[deed](action)
     if deed in _FILE_WORDS:
         path = find_path(action) or _find_patched_file(action)
-        return f"{_FILE_WORDS[deed]}({flatten_text(_below(path, folder), _MOST_PATH)})"
+        return f"{_FILE_WORDS[deed]}({flatten_text(_cut_folder(path, folder), _MOST_PATH)})"
     return _tool(action, folder)
 
 
@@ -297,7 +297,7 @@ def _command(action: TraceAction) -> str:
     return f"shell({flatten_text(find_command(action), MOST_COMMAND)})"
 
 
-def _whole_command(action: TraceAction) -> str:
+def _write_command(action: TraceAction) -> str:
     # Of a shell that an agent types into, half a command is none.
     return f"shell({flatten_text(find_command(action), MOST_SHELL)})"
 
@@ -305,11 +305,11 @@ def _whole_command(action: TraceAction) -> str:
 def _ask(action: TraceAction) -> str:
     if _kind(action) == "request_human_auth":
         return f"request_human_auth({flatten_text(action.text('capability'), _MOST_NAME)})"
-    asked = action.text("question", "prompt", "message", "instruction") or _first_question(action)
+    asked = action.text("question", "prompt", "message", "instruction") or _find_question(action)
     return f"{flatten_text(action.kind, _MOST_NAME)}({quote_text(asked, MOST_TYPED)})"
 
 
-def _first_question(action: TraceAction) -> str:
+def _find_question(action: TraceAction) -> str:
     asked = action.fields.get("questions")
     first = asked[0] if isinstance(asked, Sequence) and asked else None
     return TraceAction("", first).text("question") if isinstance(first, Mapping) else ""
@@ -327,7 +327,7 @@ _BY_DEED: Mapping[Deed, Callable[[TraceAction], str]] = MappingProxyType(
         Deed.WAIT: _wait,
         Deed.BATCH: _batch,
         Deed.DEVICE_SHELL: _command,
-        Deed.SHELL: _whole_command,
+        Deed.SHELL: _write_command,
         Deed.SCRIPT: lambda _action: "run_script(<embedded>)",
         Deed.ASK: _ask,
         Deed.FINISH: _finish,
@@ -342,7 +342,7 @@ def _tool(action: TraceAction, folder: str) -> str:
         name = f"tool {name}"
     said = [key for key in (*_FIRST, *_TELLING, *action.fields) if action.text(key)]
     if find_path(action) and not (said and said[0] in _FIRST):
-        return f"{name}({flatten_text(_below(find_path(action), folder), _MOST_PATH)})"
+        return f"{name}({flatten_text(_cut_folder(find_path(action), folder), _MOST_PATH)})"
     if not said:
         return name
     value = quote_text(action.text(said[0]), MOST_TYPED)
@@ -354,7 +354,7 @@ def _find_patched_file(action: TraceAction) -> str:
     return found[1] if found else ""
 
 
-def _below(path: str, folder: str) -> str:
+def _cut_folder(path: str, folder: str) -> str:
     start = folder.rstrip("/\\")
     inside = bool(start) and path.startswith((f"{start}/", f"{start}\\"))
     return path[len(start) + 1 :] if inside else path

@@ -88,7 +88,7 @@ _OTHERS = re.compile(r"[^a-z0-9]+")
 
 def make_mixed_slug(task: str) -> str:
     """Return the name of a task with the letters and digits of every script."""
-    text = unicodedata.normalize("NFKC", _sayable(task).lower())
+    text = unicodedata.normalize("NFKC", _clean_task(task).lower())
     kept = "".join(letter if _is_kept(letter) else "-" for letter in text)
     # A mark belongs to the letter before it, and is nothing without one.
     words = (word.lstrip(_marks_of(word)) for word in kept.split("-"))
@@ -101,7 +101,7 @@ def make_strict_slug(task: str) -> str:
     Where letters of another script are lost, a hash of the whole task stands for them, so that two
     tasks in such a script never meet.
     """
-    text = _sayable(task)
+    text = _clean_task(task)
     plain = unicodedata.normalize("NFKD", text.casefold())
     slug = _cut(_OTHERS.sub("-", "".join(c for c in plain if not unicodedata.combining(c))))
     if not any(letter.isalnum() and not letter.isascii() for letter in plain):
@@ -116,7 +116,7 @@ def make_stem(timestamp: str, slug: str) -> str:
     return f"{timestamp}-{slug}"
 
 
-def _sayable(task: str) -> str:
+def _clean_task(task: str) -> str:
     return unicodedata.normalize("NFKC", mask_credentials(task[:MOST_TASK]))
 
 

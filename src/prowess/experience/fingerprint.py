@@ -242,19 +242,19 @@ def _base(path: str) -> str:
 
 def describe_command(command: str) -> str:
     """Return the programs of a command with their subcommands, and the kinds of files it names."""
-    return " | ".join(_shape(words) for words in _simple_commands(command))
+    return " | ".join(_shape(words) for words in _split_commands(command))
 
 
 def list_programs(command: str) -> tuple[str, ...]:
     """Return the programs that a command needs, as far as their names can be told, each once."""
-    names = (words[0].rsplit("/", 1)[-1] for words in _simple_commands(command))
+    names = (words[0].rsplit("/", 1)[-1] for words in _split_commands(command))
     told = (
         name for name in names if _FINGERPRINT_PROGRAM.fullmatch(name) and name not in _BUILT_IN
     )
     return tuple(dict.fromkeys(told))
 
 
-def _simple_commands(command: str) -> list[list[str]]:
+def _split_commands(command: str) -> list[list[str]]:
     """Return the words of each command in a line, from its program on; a guess, not a shell."""
     found: list[list[str]] = [[]]
     for piece in _PIECE.finditer(_HEREDOC.sub(r"\g<rest>\n", command[:_MOST_COMMAND])):

@@ -211,7 +211,7 @@ def remove_secrets(trace: Trace) -> Trace:
 
 
 def _pass(trace: Trace, look: Callable[[str], HiddenText]) -> Trace:
-    found = tuple(_hidden_steps(trace))
+    found = tuple(_hide_steps(trace))
     taken = [text for one in found for text in one.texts]
 
     def mask(text: str) -> str:
@@ -238,7 +238,7 @@ def change_texts(trace: Trace, clean: Change) -> Trace:
     )
 
 
-def _hidden_steps(trace: Trace) -> Iterator[_Hidden]:
+def _hide_steps(trace: Trace) -> Iterator[_Hidden]:
     focused = _follow_focus(trace)
     pads = find_pad_steps(trace.steps, focused)
     keys = {

@@ -179,9 +179,9 @@ def first_problem(error: ValidationError) -> tuple[str, str]:
     problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
     # A name that the client made up may be anything, so it is cleaned and cut.
     field = one_line(".".join(str(part) for part in problem["loc"]))[:MOST_FIELD_CHARS]
-    return field or "params", _SENTENCES.get(problem["type"]) or _plain(problem["msg"])
+    return field or "params", _SENTENCES.get(problem["type"]) or _simplify(problem["msg"])
 
 
-def _plain(sentence: str) -> str:
+def _simplify(sentence: str) -> str:
     """Return a sentence without what only the program knows: a list is a list to who sends it."""
     return sentence.replace(" after validation", "").replace("Tuple", "List")

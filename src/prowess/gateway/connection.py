@@ -172,12 +172,12 @@ class Connection:
             self.close(POLICY_CLOSE, f"handshake timeout: send connect within {seconds:g} seconds")
             return
         while welcome:
-            request = await self._next_request(self._gateway.options.max_payload)
+            request = await self._receive_request(self._gateway.options.max_payload)
             if request is None:
                 return
             self._take(request)
 
-    async def _next_request(self, most_bytes: int) -> RequestFrame | None:
+    async def _receive_request(self, most_bytes: int) -> RequestFrame | None:
         """Return the next good request; None when there will be no more."""
         while True:
             message = await self._socket.receive()
@@ -208,7 +208,7 @@ class Connection:
         challenge = encode({"nonce": self._nonce, "ts": self._hub.now_ms()})
         self._offer(event_text(CHALLENGE, challenge, None))
         for _ in range(self._limits.handshake_tries):
-            request = await self._next_request(self._limits.stranger_payload)
+            request = await self._receive_request(self._limits.stranger_payload)
             if request is None:
                 return False
             if request.method != CONNECT:

@@ -109,7 +109,7 @@ class _Job:
             found, error = self.work(), None
         # Also what would end a program: it ends this call alone.
         except BaseException as raised:  # noqa: BLE001
-            found, error = None, _fit_for_a_loop(raised)
+            found, error = None, _fit_to_loop(raised)
         # The loop may be gone, and with it who waited.
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self.settle, found, error)
@@ -196,7 +196,7 @@ class _Pool:
             return not self._running.total()
 
     def _work(self) -> None:
-        while (job := self._next()) is not None:
+        while (job := self._take_job()) is not None:
             job.do()
             with self._changed:
                 self._running[job.share] -= 1
@@ -204,7 +204,7 @@ class _Pool:
                 self._running = +self._running
                 self._changed.notify()
 
-    def _next(self) -> _Job | None:
+    def _take_job(self) -> _Job | None:
         with self._changed:
             self._idle += 1
             try:
@@ -278,7 +278,7 @@ def _pool(lane: Lane, threads: int, most: int, most_of_one: int) -> _Pool:
     return _Pool(lane.value, _Size(threads=threads, most=most, most_of_one=most_of_one))
 
 
-def _fit_for_a_loop(raised: BaseException) -> Exception:
+def _fit_to_loop(raised: BaseException) -> Exception:
     """Return an error that a future takes and that ends no loop."""
     if isinstance(raised, Exception) and not isinstance(raised, StopIteration):
         return raised
@@ -334,7 +334,7 @@ class Answering:
         try:
             text = response_text(response)
         except (TypeError, ValueError, RecursionError) as error:
-            log_without_values(f"the answer of {_shown(request.method)}", error)
+            log_without_values(f"the answer of {_show(request.method)}", error)
             response = error_response(request.id, Code.UNAVAILABLE, _BROKEN)
             text = encode(response)
         outcome = "ok" if response["ok"] else response["error"]["code"]
@@ -349,7 +349,7 @@ class Answering:
         is_read = method is None or method.scope in {None, ClientScope.READ}
         level = logging.WARNING if outcome == Code.UNAVAILABLE else logging.INFO
         ids = {"method": UNKNOWN if method is None else method.name, "outcome": outcome}
-        ids |= {"client": client.id, "id": _shown(request.id)}
+        ids |= {"client": client.id, "id": _show(request.id)}
         quiet = outcome == "ok" and is_read
         extra = {**ids, "ms": round(took * 1_000, 1)}
         log.log(logging.DEBUG if quiet else level, "call.answered", extra=extra)
@@ -361,7 +361,7 @@ async def dispatch(
     """Return the response to a request; nothing that a method raises gets past here."""
     method = table.get(request.method)
     if method is None:
-        message = f"unknown method: {_shown(request.method)}"
+        message = f"unknown method: {_show(request.method)}"
         return error_response(request.id, Code.INVALID_REQUEST, message)
     missing = missing_scope(method, client)
     if missing is not None:
@@ -435,12 +435,12 @@ def _refusal(request: RequestFrame, error: Exception) -> Json:
     if isinstance(error, RpcError):
         return error_response(request.id, error.reason, error.message, error.details)
     if isinstance(error, errors.ProwessError):
-        return _known_trouble(request, error)
+        return _explain_trouble(request, error)
     log_without_values(request.method, error)
     return error_response(request.id, Code.UNAVAILABLE, _BROKEN)
 
 
-def _known_trouble(request: RequestFrame, error: errors.ProwessError) -> Json:
+def _explain_trouble(request: RequestFrame, error: errors.ProwessError) -> Json:
     is_mendable = isinstance(error, _MENDABLE) or not isinstance(error, _UNAVAILABLE)
     code = Code.INVALID_REQUEST if is_mendable else Code.UNAVAILABLE
     message, details = str(error), {"reason": error.code}
@@ -468,5 +468,5 @@ def _hashes(error: errors.ProwessError) -> dict[str, str]:
     return {}
 
 
-def _shown(name: str) -> str:
+def _show(name: str) -> str:
     return one_line(name)[:MOST_NAME_CHARS]

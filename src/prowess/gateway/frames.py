@@ -73,12 +73,12 @@ def read_request(frame: str | bytes, most_bytes: int) -> RequestFrame | Refused:
     try:
         value = _read_json(frame)
     except _UnreadableError as problem:
-        return _malformed(str(problem))
+        return _refuse_malformed(str(problem))
     except RecursionError:
-        return _malformed("nested too deeply")
+        return _refuse_malformed("nested too deeply")
     except ValueError:
         # The error of the parser quotes the text, so it is left behind.
-        return _malformed("not JSON")
+        return _refuse_malformed("not JSON")
     return _as_request(value)
 
 
@@ -164,17 +164,17 @@ def _size(text: str) -> int:
 
 def _read_json(text: str) -> object:
     value: object = json.loads(
-        text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
+        text, object_pairs_hook=_gather, parse_constant=_no_constant, parse_float=_read_float
     )
     if _HALF_ESCAPE.search(text) or not text.isascii():
         _no_lone_surrogates(value)
     # Brackets inside of strings count too: then the walk finds that it is not deep after all.
-    if text.count("[") + text.count("{") > MOST_DEPTH and _deeper_than(value, MOST_DEPTH):
+    if text.count("[") + text.count("{") > MOST_DEPTH and _is_deeper(value, MOST_DEPTH):
         raise _UnreadableError("nested too deeply")
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> Json:
+def _gather(pairs: list[tuple[str, Any]]) -> Json:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise _UnreadableError("an object names a key twice")
@@ -185,7 +185,7 @@ def _no_constant(_name: str) -> float:
     raise _UnreadableError("NaN and Infinity are no JSON")
 
 
-def _finite(digits: str) -> float:
+def _read_float(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
         raise _UnreadableError("a number is too large")
@@ -201,7 +201,7 @@ def _no_lone_surrogates(value: object) -> None:
         ) from error
 
 
-def _deeper_than(value: object, most: int) -> bool:
+def _is_deeper(value: object, most: int) -> bool:
     waiting = [(value, 1)]
     while waiting:
         item, depth = waiting.pop()
@@ -214,7 +214,7 @@ def _deeper_than(value: object, most: int) -> bool:
     return False
 
 
-def _malformed(problem: str) -> Refused:
+def _refuse_malformed(problem: str) -> Refused:
     return Refused(
         fault=Fault.MALFORMED,
         code=Code.INVALID_REQUEST,
@@ -224,10 +224,10 @@ def _malformed(problem: str) -> Refused:
 
 def _as_request(value: object) -> RequestFrame | Refused:
     if not isinstance(value, dict):
-        return _malformed("not an object")
+        return _refuse_malformed("not an object")
     request_id, method, params = value.get("id"), value.get("method"), value.get("params")
     if not _is_short_text(request_id, MOST_ID_CHARS):
-        return _malformed(f"id must be a text of 1 to {MOST_ID_CHARS} printable characters")
+        return _refuse_malformed(f"id must be a text of 1 to {MOST_ID_CHARS} printable characters")
     if value.get("type") != "req":
         return _no_request(request_id, "type", 'must be "req"')
     if not _is_short_text(method, MOST_METHOD_CHARS):

@@ -111,7 +111,7 @@ class Doorkeeper:
             return _mismatch()
         role = (said.role or OPERATOR).strip()
         if role not in {OPERATOR, NODE}:
-            return _unknown_role()
+            return _refuse_role()
         rejected = self.check_secret(
             [said.auth.token, said.auth.password] if said.auth else [], visit.peer
         ) or _check_device(said, visit)
@@ -207,7 +207,7 @@ def _mismatch() -> Rejected:
     )
 
 
-def _unknown_role() -> Rejected:
+def _refuse_role() -> Rejected:
     return Rejected(
         code=Code.INVALID_REQUEST,
         message=f'invalid connect params: role: must be "{OPERATOR}" or "{NODE}"',
@@ -236,12 +236,12 @@ def _client(said: ConnectParams, role: str, visit: Visit) -> Client:
         id=visit.connection_id,
         role=role,
         scopes=grant_scopes(role, said.scopes),
-        name=_shown(said.client.display_name or said.client.id),
-        platform=_shown(said.client.platform or ""),
+        name=_show(said.client.display_name or said.client.id),
+        platform=_show(said.client.platform or ""),
     )
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     return one_line(text)[:MOST_SHOWN_CHARS]
 
 
@@ -273,7 +273,7 @@ def find_refusal(knock: Knock, admission: HostRules) -> str | None:
     """Return why a request is turned away, or None."""
     if admission.loopback_only and not is_this_machine(knock.peer):
         return "this gateway serves its own machine only: start it with a token to serve others"
-    host = _one_host(knock.hosts)
+    host = _read_host(knock.hosts)
     if host is None or not _is_allowed_host(host, admission.allowed_hosts):
         return (
             "this host name is not served: use 127.0.0.1, or add the name to gateway.allowedHosts"
@@ -289,7 +289,7 @@ def find_refusal(knock: Knock, admission: HostRules) -> str | None:
     )
 
 
-def _one_host(hosts: Sequence[str]) -> tuple[str, int | None] | None:
+def _read_host(hosts: Sequence[str]) -> tuple[str, int | None] | None:
     if len(hosts) != 1:
         return None
     return _parse_host(hosts[0])

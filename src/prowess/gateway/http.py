@@ -101,8 +101,8 @@ class Web:
     async def rpc(self, http: HttpRequest) -> Response:
         """Answer one request frame."""
         if http.method != "POST":
-            return _wrong_method("POST")
-        refused = self._refused(http)
+            return _refuse_method("POST")
+        refused = self._refuse(http)
         if refused is not None:
             return refused
         if self._open >= self._gateway.hub.limits.http_in_flight:
@@ -117,7 +117,7 @@ class Web:
     async def health(self, http: HttpRequest) -> Response:
         """Say that the gateway runs; everybody may ask, so nothing here is a secret."""
         if http.method not in {"GET", "HEAD"}:
-            return _wrong_method("GET, HEAD")
+            return _refuse_method("GET, HEAD")
         if self._gateway.hub.closing:
             return JSONResponse({"ok": False, "status": "stopping"}, status_code=503)
         found = await attempt(self._gateway.answering.run(self._health, lane=Lane.HELLO))
@@ -130,7 +130,7 @@ class Web:
     async def live(self, http: HttpRequest) -> Response:
         """Say that the process answers; who runs it starts another where this fails."""
         if http.method not in {"GET", "HEAD"}:
-            return _wrong_method("GET, HEAD")
+            return _refuse_method("GET, HEAD")
         return JSONResponse({"ok": True, "status": "live"})
 
     async def ready(self, http: HttpRequest) -> Response:
@@ -150,7 +150,7 @@ class Web:
     async def about(self, http: HttpRequest) -> Response:
         """Tell a person who opens the address what this is."""
         if http.method not in {"GET", "HEAD"}:
-            return _wrong_method("GET, HEAD")
+            return _refuse_method("GET, HEAD")
         version = self._gateway.options.version
         return PlainTextResponse(
             f"Prowess gateway {version}\n\n"
@@ -161,7 +161,7 @@ class Web:
     async def metrics(self, http: HttpRequest) -> Response:
         """Return the counters as Prometheus text."""
         if http.method not in {"GET", "HEAD"}:
-            return _wrong_method("GET, HEAD")
+            return _refuse_method("GET, HEAD")
         unauthorized = self.unauthorized(http)
         if unauthorized is not None:
             return unauthorized
@@ -173,7 +173,7 @@ class Web:
             extra = {}
         return PlainTextResponse(hub.metrics.text(hub.gauges(), extra), media_type=PROMETHEUS)
 
-    def _refused(self, http: HttpRequest) -> Response | None:
+    def _refuse(self, http: HttpRequest) -> Response | None:
         unauthorized = self.unauthorized(http)
         if unauthorized is not None:
             return unauthorized
@@ -272,7 +272,7 @@ def _rejection(rejected: Rejected) -> Response:
     return problem_answer(_STATUS[rejected.code], rejected.code, rejected.message, headers)
 
 
-def _wrong_method(allowed: str) -> Response:
+def _refuse_method(allowed: str) -> Response:
     message = f"method not allowed: use {allowed}"
     return problem_answer(405, Code.INVALID_REQUEST, message, {"Allow": allowed})
 
@@ -398,29 +398,29 @@ class StudioFiles:
             return problem_answer(
                 405, Code.INVALID_REQUEST, "method not allowed: use GET, HEAD", allowed
             )
-        file = self._found(path)
+        file = self._find(path)
         if file is not None:
-            return _sent(file, headers)
+            return _send(file, headers)
         place = path.rstrip("/")
         # Only to a view, by its own name: nothing of the address is followed anywhere else.
         if place in self._places:
             return RedirectResponse(f"{place}?{query}" if query else place, 308, _HEADERS)
         if "text/html" in headers.get("accept", ""):
             shown = {**_HEADERS, "Content-Type": _TYPES[".html"], "Vary": "Accept"}
-            return Response(self._lost(), 404, shown)
+            return Response(self._write_lost(), 404, shown)
         return problem_answer(404, Code.INVALID_REQUEST, "not found")
 
-    def _lost(self) -> str:
+    def _write_lost(self) -> str:
         """Return the page of a path that is none; it says nothing about what was asked for."""
         views = sorted(self._places - {"/"})
         links = (f'<li><a href="{view}">{view[1:].capitalize()}</a></li>' for view in views)
         return _LOST.format(links="\n".join(links))
 
-    def _found(self, path: str) -> PageFile | None:
+    def _find(self, path: str) -> PageFile | None:
         return self._files.get(PAGE if path in self._places else path)
 
 
-def _sent(file: PageFile, headers: Headers) -> Response:
+def _send(file: PageFile, headers: Headers) -> Response:
     is_packed = bool(file.packed) and _takes_gzip(headers.getlist("accept-encoding"))
     # Two bodies, two tags: a cache must never give one for the other.
     tag = f'"{file.tag}{"-gz" if is_packed else ""}"'

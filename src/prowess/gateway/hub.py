@@ -85,9 +85,9 @@ class Metrics:
             lines += _family(name, "gauge", [("", value)])
         lines += _family("clients_total", "counter", [("", self._accepted)])
         lines += _family("slow_consumers_dropped_total", "counter", [("", self._dropped)])
-        lines += _family("frames_refused_total", "counter", _labelled("reason", self._refused))
-        lines += _family("clients_rejected_total", "counter", _labelled("reason", self._rejected))
-        lines += _family("events_sent_total", "counter", _labelled("event", self._sent))
+        lines += _family("frames_refused_total", "counter", _label("reason", self._refused))
+        lines += _family("clients_rejected_total", "counter", _label("reason", self._rejected))
+        lines += _family("events_sent_total", "counter", _label("event", self._sent))
         rows = [
             (f'{{method="{method}",outcome="{outcome}"}}', count)
             for (method, outcome), count in sorted(self._requests.items())
@@ -124,7 +124,7 @@ def _number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else repr(float(value))
 
 
-def _labelled(label: str, counts: Mapping[str, int]) -> list[tuple[str, float]]:
+def _label(label: str, counts: Mapping[str, int]) -> list[tuple[str, float]]:
     return [(f'{{{label}="{name}"}}', count) for name, count in sorted(counts.items())]
 
 

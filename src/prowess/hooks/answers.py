@@ -241,7 +241,7 @@ def read(raw: bytes, environ: Mapping[str, str]) -> Incoming | None:
     if moment is None:
         return None
     try:
-        found = _incoming(payload, caller.harness, moment, caller.event)
+        found = _read_incoming(payload, caller.harness, moment, caller.event)
     except _WrongTypeError:
         return None
     return replace(found, projects=_projects(payload, caller.harness, environ))
@@ -258,7 +258,7 @@ def _object(raw: bytes) -> Payload | None:
     return found if isinstance(found, dict) else None
 
 
-def _incoming(payload: Payload, harness: Harness, moment: Moment, event: str) -> Incoming:
+def _read_incoming(payload: Payload, harness: Harness, moment: Moment, event: str) -> Incoming:
     source = _text(payload, "source", limit=_LONGEST_FIELD)
     if moment is Moment.SESSION_START and source == "compact":
         moment = Moment.COMPACTION
@@ -351,7 +351,7 @@ _APART = "\n\n"
 Form = Callable[[Incoming, str], Mapping[str, object]]
 
 
-def _specific(incoming: Incoming, context: str) -> Mapping[str, object]:
+def _write_specific(incoming: Incoming, context: str) -> Mapping[str, object]:
     said = {"hookEventName": incoming.event, "additionalContext": context}
     return {"hookSpecificOutput": said}
 
@@ -368,7 +368,7 @@ def _cursor_session(_incoming: Incoming, context: str) -> Mapping[str, object]:
     return {"additional_context": context, "env": {}}
 
 
-def _plain_context(_incoming: Incoming, context: str) -> Mapping[str, object]:
+def _write_plain(_incoming: Incoming, context: str) -> Mapping[str, object]:
     return {"additionalContext": context}
 
 
@@ -382,26 +382,26 @@ def _copilot_prompt(incoming: Incoming, context: str) -> Mapping[str, object]:
 
 
 _FORMS: Mapping[tuple[Harness, str], Form] = {
-    (Harness.CLAUDE_CODE, "UserPromptSubmit"): _specific,
-    (Harness.CLAUDE_CODE, "SessionStart"): _specific,
-    (Harness.CODEX, "UserPromptSubmit"): _specific,
-    (Harness.CODEX, "SessionStart"): _specific,
+    (Harness.CLAUDE_CODE, "UserPromptSubmit"): _write_specific,
+    (Harness.CLAUDE_CODE, "SessionStart"): _write_specific,
+    (Harness.CODEX, "UserPromptSubmit"): _write_specific,
+    (Harness.CODEX, "SessionStart"): _write_specific,
     (Harness.CURSOR, "beforeSubmitPrompt"): _cursor_prompt,
     (Harness.CURSOR, "UserPromptSubmit"): _cursor_prompt,
     (Harness.CURSOR, "sessionStart"): _cursor_session,
     (Harness.CURSOR, "SessionStart"): _cursor_session,
     (Harness.GEMINI, "BeforeAgent"): _gemini_turn,
-    (Harness.GEMINI, "SessionStart"): _specific,
+    (Harness.GEMINI, "SessionStart"): _write_specific,
     # What it says at `userPromptSubmitted` is dropped, so that event has no form.
     (Harness.COPILOT, "userPromptTransformed"): _copilot_prompt,
-    (Harness.COPILOT, "sessionStart"): _plain_context,
-    (Harness.COPILOT, "SessionStart"): _specific,
+    (Harness.COPILOT, "sessionStart"): _write_plain,
+    (Harness.COPILOT, "SessionStart"): _write_specific,
     # It takes no context with a prompt.
-    (Harness.VSCODE, "SessionStart"): _specific,
-    (Harness.QWEN, "UserPromptSubmit"): _specific,
-    (Harness.QWEN, "SessionStart"): _specific,
-    (Harness.OPENCODE, "UserPromptSubmit"): _plain_context,
-    (Harness.OPENCLAW, "UserPromptSubmit"): _plain_context,
+    (Harness.VSCODE, "SessionStart"): _write_specific,
+    (Harness.QWEN, "UserPromptSubmit"): _write_specific,
+    (Harness.QWEN, "SessionStart"): _write_specific,
+    (Harness.OPENCODE, "UserPromptSubmit"): _write_plain,
+    (Harness.OPENCLAW, "UserPromptSubmit"): _write_plain,
 }
 
 
@@ -462,7 +462,7 @@ def prompt_context(harness: Harness, hints: Sequence[Hint], question: str = "") 
     A question is short and stays whole; skills take what room it leaves.
     """
     room = LONGEST - (len(question) + len(_APART) if question else 0)
-    fitting = _listed(_COVER, hints[:MOST_SKILLS], room, _WAYS.get(harness, ""))
+    fitting = _list(_COVER, hints[:MOST_SKILLS], room, _WAYS.get(harness, ""))
     return _APART.join(part for part in (fitting, question) if part)
 
 
@@ -491,10 +491,10 @@ def rule_context(harness: Harness) -> str:
 
 def session_context(skills: Sequence[Hint]) -> str:
     """Return what to say of skills that a harness does not list, as many as there is room for."""
-    return _listed(_UNLISTED, skills, LONGEST_AT_START, "")
+    return _list(_UNLISTED, skills, LONGEST_AT_START, "")
 
 
-def _listed(head: str, hints: Sequence[Hint], most: int, way: str) -> str:
+def _list(head: str, hints: Sequence[Hint], most: int, way: str) -> str:
     lines = [head]
     left = most - len(head)
     for hint in hints:
@@ -513,18 +513,18 @@ def _line(hint: Hint, most: int, way: str) -> str:
     """
     if clean(hint.path) != hint.path or _NO_PATH.search(hint.path):
         return ""
-    name = _unframed(one_line(hint.name)[:_LONGEST_NAME])
+    name = _unframe(one_line(hint.name)[:_LONGEST_NAME])
     score = "" if hint.score is None else f" (score {hint.score:.2f})"
     loaded = f", {way.format(name=name)}" if way else ""
     short = f"- {name}{score}{loaded}"
     said = f"{short}, file {hint.path}"
     why = one_line(hint.why)
     why = why if len(why) <= _LONGEST_WHY else why[: _LONGEST_WHY - 1].rstrip() + "…"
-    whole = f"{said}: {_unframed(why)}" if why else said
+    whole = f"{said}: {_unframe(why)}" if why else said
     forms = (whole, said, short) if way else (whole, said)
     return next((text for text in forms if len(text) <= most), "")
 
 
-def _unframed(text: str) -> str:
+def _unframe(text: str) -> str:
     """Return text that opens and closes no frame: harnesses put what we say between tags."""
     return text.replace("<", "&lt;").replace(">", "&gt;")

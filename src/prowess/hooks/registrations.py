@@ -70,7 +70,7 @@ class Program:
     @property
     def hook(self) -> str:
         """The command line of the hook."""
-        return " ".join(self._quoted(word) for word in (*self.words, "hook"))
+        return " ".join(self._quote(word) for word in (*self.words, "hook"))
 
     @property
     def hook_in_powershell(self) -> str:
@@ -95,7 +95,7 @@ class Program:
         """The program and the arguments of the MCP server; no shell reads them."""
         return self.words[0], (*self.words[1:], "mcp")
 
-    def _quoted(self, word: str) -> str:
+    def _quote(self, word: str) -> str:
         if not self.windows:
             return shlex.quote(word)
         return f'"{word}"' if re.search(r"[^\w.:\\/-]", word) else word
@@ -274,11 +274,11 @@ def plan_registration(
         return _text_edits(document, target)
     edits: list[Edit] = []
     if target.hooks:
-        edits += _heads(document, target)
+        edits += _add_heads(document, target)
         edits += _hook_edits(document, target, program)
     if target.servers:
         edits += _server_edits(document, target)
-    if target.plugins and NAME not in _inside(document, target.plugins):
+    if target.plugins and NAME not in _find_inside(document, target.plugins):
         edits.append(_insert_at(apply_edits(document, edits), target.plugins, target.plugin))
     return edits
 
@@ -307,9 +307,9 @@ def own_places(document: Mapping[str, Any], target: SettingsTarget, program: Pro
     if target.text:
         return [(TEXT,)] if _is_own_text(document) else []
     ours = [place.handler for place in _places(document, target, program)]
-    if is_mcp_entry(_inside(document, target.servers).get(NAME)):
+    if is_mcp_entry(_find_inside(document, target.servers).get(NAME)):
         ours.append((*target.servers, NAME))
-    if NAME in _inside(document, target.plugins):
+    if NAME in _find_inside(document, target.plugins):
         ours.append((*target.plugins, NAME))
     return ours
 
@@ -354,7 +354,7 @@ def find_registered(
         command = _command_in(document)
         return Registered(events=tuple(target.hooks) if command else (), commands=command)
     places = list(_places(document, target, program, target.watched))
-    entry = _inside(document, target.servers).get(NAME)
+    entry = _find_inside(document, target.servers).get(NAME)
     return Registered(
         events=tuple(dict.fromkeys(place.event for place in places)),
         repeated=tuple(
@@ -392,7 +392,7 @@ class _Place:
     lines: tuple[str, ...]
 
 
-def _heads(document: Mapping[str, Any], target: SettingsTarget) -> list[Edit]:
+def _add_heads(document: Mapping[str, Any], target: SettingsTarget) -> list[Edit]:
     return [
         Insert(path=(), key=key, value=value)
         for key, value in target.head.items()
@@ -441,7 +441,7 @@ def _waits(place: _Place, handler: Mapping[str, Any], model: Mapping[str, Any]) 
 
 
 def _server_edits(document: Mapping[str, Any], target: SettingsTarget) -> list[Edit]:
-    entry = _inside(document, target.servers).get(NAME)
+    entry = _find_inside(document, target.servers).get(NAME)
     if entry is None:
         return [_insert_at(document, target.servers, target.server)]
     if not is_mcp_entry(entry):
@@ -474,7 +474,7 @@ def _insert_at(document: Mapping[str, Any], path: tuple[str, ...], value: object
     return Insert(path=path[:known], key=(*path, NAME)[known], value=value)
 
 
-def _inside(document: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
+def _find_inside(document: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
     """Return the object that keys lead to; empty where there is none, or no such place."""
     found: Mapping[str, Any] = document if path else {}
     for number, key in enumerate(path, 1):

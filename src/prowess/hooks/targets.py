@@ -74,7 +74,7 @@ def targets(
     """Return the settings files of a harness, with what of ours belongs into each."""
     files = [file for file in read_table(_FILES)[harness.value] if scope.value in file]
     return tuple(
-        _target(file, harness, _known(file[scope.value], places, program)) for file in files
+        _target(file, harness, _fill_known(file[scope.value], places, program)) for file in files
     )
 
 
@@ -93,7 +93,7 @@ class _Known(NamedTuple):
     values: Mapping[str, Any]
 
 
-def _known(path: str, places: HarnessHomes, program: Program) -> _Known:
+def _fill_known(path: str, places: HarnessHomes, program: Program) -> _Known:
     command, arguments = program.mcp
     values = {
         "{command}": command,

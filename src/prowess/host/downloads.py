@@ -343,11 +343,11 @@ class _Way:
         address = self._check(url)
         self._first = f"{address.scheme}://{address.authority}"
         for _ in range(redirects + 1):
-            with _explained(address.url):
+            with _explain(address.url):
                 response = self._ask(address)
             if response.status not in _FOLLOWED:
                 return address, response
-            address = self._next(address, _header(response, b"location"))
+            address = self._follow(address, _header(response, b"location"))
         raise _error(
             address.url, f"is where more than {redirects} redirects lead: give the final address."
         )
@@ -358,7 +358,7 @@ class _Way:
             raise _error(url, f"{address}. Give a public https address.")
         return address
 
-    def _next(self, address: WebAddress, location: str) -> WebAddress:
+    def _follow(self, address: WebAddress, location: str) -> WebAddress:
         try:
             url = urljoin(address.url, location)
         except ValueError:
@@ -413,14 +413,14 @@ class _Way:
         failure: OSError | None = None
         for numeric in numerics[:_MOST_ADDRESSES]:
             try:
-                return self._connected(address, numeric)
+                return self._open_socket(address, numeric)
             except ssl.SSLCertVerificationError:
                 raise
             except OSError as error:
                 failure = failure or error
         raise failure or OSError
 
-    def _connected(self, address: WebAddress, numeric: str) -> socket.socket:
+    def _open_socket(self, address: WebAddress, numeric: str) -> socket.socket:
         seconds = min(self._clock.left(), _CONNECT_SECONDS)
         return wait_for(
             lambda: self._transport.connect(address, numeric, seconds),
@@ -472,7 +472,7 @@ def _chunks(
 
     size, chunks = 0, response.iter_stream()
     while True:
-        with _explained(address.url):
+        with _explain(address.url):
             try:
                 chunk = next(chunks, b"")
             except httpcore2.RemoteProtocolError:
@@ -489,7 +489,7 @@ def _chunks(
 
 
 @contextmanager
-def _explained(url: str) -> Iterator[None]:
+def _explain(url: str) -> Iterator[None]:
     """Turn what the network does into an error that says which address it was."""
     import httpcore2
 

@@ -109,7 +109,7 @@ def read_suites(path: str, skill_name: Callable[[str], str | None] = skill_name_
     Raises:
         SuiteError: the file cannot be read, or the folder has no suite that can.
     """
-    absolute = _existing(path)
+    absolute = _require_existing(path)
     if not os.path.isdir(absolute):
         return FoundSuites(suites=(_read(os.path.realpath(absolute), path, skill_name),))
     suites: list[Suite] = []
@@ -132,7 +132,7 @@ def bench_folders(path: str) -> tuple[str, ...]:
     Raises:
         SuiteError: there is none.
     """
-    absolute = _existing(path)
+    absolute = _require_existing(path)
     if _is_bench(absolute):
         return (absolute,)
     inside = sorted(os.listdir(absolute)) if os.path.isdir(absolute) else []
@@ -164,7 +164,7 @@ def read_bench_folder(path: str, *, most_bytes: int = _MAX_BENCH_BYTES) -> Bench
     return replace(bench, problems=(*unread, *bench.problems))
 
 
-def _existing(path: str) -> str:
+def _require_existing(path: str) -> str:
     if not path or not is_path(path) or not os.path.exists(path):
         raise SuiteError(path or "''", "does not exist: give a suite, or a folder that holds one.")
     return os.path.abspath(path)
@@ -213,21 +213,21 @@ def _read(path: str, shown: str, skill_name: Callable[[str], str | None]) -> Sui
         value = _json(text, shown)
     else:
         raise SuiteError(shown, f"is no suite: its name must end in {', '.join(_SUFFIXES)}.")
-    suite = read_suite(value, where=shown, own_skill=_own_skill(path, skill_name))
+    suite = read_suite(value, where=shown, own_skill=_find_own_skill(path, skill_name))
     return replace(
         suite,
-        skills_dir=_resolved(suite.skills_dir, os.path.dirname(path)),
+        skills_dir=_resolve(suite.skills_dir, os.path.dirname(path)),
         problems=(*problems, *suite.problems),
     )
 
 
-def _own_skill(path: str, skill_name: Callable[[str], str | None]) -> str | None:
+def _find_own_skill(path: str, skill_name: Callable[[str], str | None]) -> str | None:
     """Return the skill that a file belongs to: of its folder, or of the one around `evals`."""
     folder = os.path.dirname(path)
     return skill_name(folder) or skill_name(os.path.dirname(folder))
 
 
-def _resolved(skills_dir: str | None, folder: str) -> str | None:
+def _resolve(skills_dir: str | None, folder: str) -> str | None:
     if skills_dir is None or not is_path(skills_dir):
         return None
     return os.path.normpath(os.path.join(folder, os.path.expanduser(skills_dir)))
@@ -252,11 +252,11 @@ def _bytes(path: str, shown: str, limit: int) -> bytes:
 def _read_packed(path: str, limit: int) -> bytes:
     """Read a file of lines, packed with xz where its name says so; at most `limit` bytes."""
     if path.endswith(".xz"):
-        return unpack(path, _named_bytes(path, _MAX_PACKED_BYTES), limit)
-    return _named_bytes(path, limit)
+        return unpack(path, _read_named(path, _MAX_PACKED_BYTES), limit)
+    return _read_named(path, limit)
 
 
-def _named_bytes(path: str, limit: int) -> bytes:
+def _read_named(path: str, limit: int) -> bytes:
     """Read a file that a person named: it may be a link, unlike one that was come across."""
     return _bytes(os.path.realpath(path), path, limit)
 
@@ -522,7 +522,7 @@ class RoutingTestsFile:
                 tests = _tests(cases)
                 edit(tests)
                 others = [case for number, case in enumerate(cases) if not _test(number, case)]
-                write_private(self._path, _written([*others, *map(_case, tests)]))
+                write_private(self._path, _write_cases([*others, *map(_case, tests)]))
         except OSError as error:
             raise StoreError(self._path, f"cannot be changed: {explain_failure(error)}.") from error
 
@@ -532,12 +532,12 @@ def _cases(path: str) -> list[object]:
         case None:
             return []
         case Content(data=data):
-            return _listed(json.loads(data.decode("utf-8")))
+            return _require_list(json.loads(data.decode("utf-8")))
         case problem:
             raise ValueError(problem.message)
 
 
-def _listed(values: object) -> list[object]:
+def _require_list(values: object) -> list[object]:
     match values:
         case {"cases": [*cases]}:
             return cases
@@ -575,7 +575,7 @@ def _name(value: object) -> str | None:
     return "" if name.lower() == _NOBODY else name
 
 
-def _written(cases: Sequence[object]) -> str:
+def _write_cases(cases: Sequence[object]) -> str:
     text = json.dumps({"cases": cases}, indent=2, ensure_ascii=False)
     return text.encode("utf-8", "replace").decode("utf-8") + "\n"
 

@@ -275,8 +275,8 @@ class AcceptanceFile:
 
     def add(self, given: Sequence[Acceptance]) -> None:
         """Keep acceptances, each in place of an older one for the same finding."""
-        new = {_finding(one) for one in given}
-        self._change(lambda known: [*(k for k in known if _finding(k) not in new), *given])
+        new = {_key(one) for one in given}
+        self._change(lambda known: [*(k for k in known if _key(k) not in new), *given])
         self._note("accepted", given)
 
     def remove(self, taken: Collection[Acceptance], at: str) -> None:
@@ -323,7 +323,7 @@ def _acceptance(row: object) -> Acceptance | None:
     return Acceptance(**texts) if len(texts) == len(values) else None
 
 
-def _finding(one: Acceptance) -> tuple[str, str, str]:
+def _key(one: Acceptance) -> tuple[str, str, str]:
     return one.skill, one.rule_id, one.evidence_hash
 
 

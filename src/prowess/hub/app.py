@@ -108,7 +108,7 @@ def build_hub_app(service: HubService, version: str) -> Starlette:
     """Return the app of a hub."""
     counts = RequestCounts()
     reading: dict[str, Reply] = {
-        "/": lambda ask: _about(ask, version),
+        "/": lambda ask: _describe(ask, version),
         **dict.fromkeys(("/health", "/health/ready"), _health),
         "/health/live": lambda _ask: {"ok": True},
         _METRICS: lambda _ask: PlainTextResponse(counts.text(), media_type=_PROMETHEUS),
@@ -167,7 +167,7 @@ def _change(
     return endpoint
 
 
-def _about(ask: HubRequest, version: str) -> Json:
+def _describe(ask: HubRequest, version: str) -> Json:
     return {
         "name": "prowess hub",
         "version": version,

@@ -230,7 +230,7 @@ class DocumentIndex:
         before = self._take_out(connection, [one.skill_id for one in documents])
         after = Counter(term for one in documents for term in list_terms(one.words))
         self._count(connection, after, before)
-        stamp = self._next_stamp(connection)
+        stamp = self._count_stamp(connection)
         rows = [self._row(one, stamp) for one in documents]
         if self._database.is_server:
             connection.execute(_SERVER_INSERT, rows)
@@ -433,7 +433,7 @@ class DocumentIndex:
         again = {"documents": TERMS.c.documents + added.excluded.documents}
         connection.execute(added.on_conflict_do_update(index_elements=["term"], set_=again), rows)
 
-    def _next_stamp(self, connection: sa.Connection) -> int:
+    def _count_stamp(self, connection: sa.Connection) -> int:
         if self._database.is_server:
             return 0
         return int(connection.scalar(sa.select(sa.func.max(DOCUMENTS.c.stamp))) or 0) + 1

@@ -190,7 +190,7 @@ class HubService:
             HubConflictError: it does not wait any more.
             HubNotFoundError: there is no such version.
         """
-        with self._changing(caller, TokenScope.REVIEW, address) as (connection, skill):
+        with self._change(caller, TokenScope.REVIEW, address) as (connection, skill):
             found = self._catalogue.resolve(connection, skill, version)
             place = f"{skill.address}@{found.version}"
             if found.state is not VersionState.PENDING:
@@ -217,7 +217,7 @@ class HubService:
         """
         if check_name("label", label) == LATEST:
             raise HubError(LATEST, "is always the newest version: choose another label.")
-        with self._changing(caller, TokenScope.PUBLISH, address) as (connection, skill):
+        with self._change(caller, TokenScope.PUBLISH, address) as (connection, skill):
             found = None
             if version is not None:
                 found = self._catalogue.resolve(connection, skill, version)
@@ -236,7 +236,7 @@ class HubService:
             HubConflictError: it is not published.
             HubNotFoundError: there is no such version.
         """
-        with self._changing(caller, TokenScope.PUBLISH, address) as (connection, skill):
+        with self._change(caller, TokenScope.PUBLISH, address) as (connection, skill):
             found = self._catalogue.resolve(connection, skill, version)
             place = f"{skill.address}@{found.version}"
             if found.state is not VersionState.PUBLISHED:
@@ -256,7 +256,7 @@ class HubService:
             HubDeniedError: the caller may not.
             HubNotFoundError: there is no such skill.
         """
-        with self._changing(caller, TokenScope.PUBLISH, address) as (connection, skill):
+        with self._change(caller, TokenScope.PUBLISH, address) as (connection, skill):
             self._catalogue.change_skill(connection, skill, deprecated=message[:_LONGEST_TEXT])
             outcome = "deprecated" if message else "not deprecated"
             self._record(caller, "deprecate", skill.address, outcome, connection, reason=message)
@@ -270,7 +270,7 @@ class HubService:
         """
         if not caller.is_operator:
             raise HubDeniedError(shown(address), "can be vouched for by the hub's operator only.")
-        with self._changing(caller, TokenScope.ADMIN, address) as (connection, skill):
+        with self._change(caller, TokenScope.ADMIN, address) as (connection, skill):
             self._catalogue.change_skill(connection, skill, resembles=None)
             self._record(caller, "vouch", skill.address, "vouched for", connection)
 
@@ -424,7 +424,7 @@ class HubService:
         return found
 
     @contextmanager
-    def _changing(
+    def _change(
         self, caller: HubCaller, scope: TokenScope, address: str
     ) -> Iterator[tuple[sa.Connection, HubSkill]]:
         """Give a skill to change, to whoever may."""

@@ -122,7 +122,7 @@ def _compile_begins() -> re.Pattern[str]:
 
 
 def _describe_whole(message: str, found: Mapping[str, float]) -> Iterator[str]:
-    rejects, asks = _rejects_by_phrase(message), _only_asks(message)
+    rejects, asks = _rejects_by_phrase(message), _is_question(message)
     of_the_agent = not {"you", "deed", "still", "meant", "why", "should_have"}.isdisjoint(found)
     claims = {
         "phrase": rejects,
@@ -188,7 +188,7 @@ def may_set_a_rule(message: str) -> bool:
     a favour that is asked for once, nor a long text that does not say that it is for longer.
     """
     text = message[:MOST_WEIGHED]
-    if _only_asks(text) or _is_pasted(message) or _is_about_a_product(text):
+    if _is_question(text) or _is_pasted(message) or _is_about_a_product(text):
         return False
     words = strip_material(text)
     if len(words) > _LONG_RULE:
@@ -197,7 +197,7 @@ def may_set_a_rule(message: str) -> bool:
     return not is_favour or compile_group("corrections", "longer").search(words) is not None
 
 
-def _only_asks(text: str) -> bool:
+def _is_question(text: str) -> bool:
     cues = _compile_cues()
     for match in _SENTENCE.finditer(text):
         words = strip_material(match.group())
@@ -217,7 +217,7 @@ def is_question(message: str) -> bool:
         return False
     cues = _compile_cues()
     if cues["interrogates"].match(words) or cues["wonders_why"].match(words):
-        return _only_asks(message[:MOST_WEIGHED])
+        return _is_question(message[:MOST_WEIGHED])
     plain, asked = _compile_inquiries()
     is_marked = words.endswith(_ASKING)
     return plain.match(words) is not None or (is_marked and asked.match(words) is not None)
@@ -282,7 +282,7 @@ def _compile_uses() -> re.Pattern[str]:
 
 def find_correction(message: str) -> Correction | None:
     """Return how a message corrects the work before it, or says how to work, if it does."""
-    text = _plain(message)
+    text = _fold(message)
     for kind, group in _KINDS:
         if compile_group("corrections", group).search(text):
             return kind
@@ -300,7 +300,7 @@ def speaks_of_using_a_skill(message: str) -> bool:
 
     It is an order as often as a correction: it tells only where a skill is known to be unused.
     """
-    return _compile_uses().search(_plain(message)) is not None
+    return _compile_uses().search(_fold(message)) is not None
 
 
 def _points_back(sentence: str) -> bool:
@@ -310,7 +310,7 @@ def _points_back(sentence: str) -> bool:
     )
 
 
-def _plain(message: str) -> str:
+def _fold(message: str) -> str:
     return " ".join(message[:MOST_READ].lower().replace("\u2019", "'").split())
 
 
@@ -324,7 +324,7 @@ def refuses(message: str) -> bool:
 
     Here doubt counts: what a person would have had otherwise is nothing to do again.
     """
-    polite = compile_group("objections", "polite").search(_plain(message))
+    polite = compile_group("objections", "polite").search(_fold(message))
     return polite is not None or objects(message) or sets_a_rule(message)
 
 

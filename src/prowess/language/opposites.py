@@ -55,7 +55,7 @@ def find_sides(wording: str) -> Sides:
     text = wording.casefold()
     words = set(_WORD.findall(text))
     undone = set(_UNDONE.findall(text))
-    turned = {word[len(prefix) :] for word in words for prefix, _ in _fitting(word)}
+    turned = {word[len(prefix) :] for word in words for prefix, _ in _find_fitting(word)}
     pairs = re.findall(rf"(?=({_WIDE}{_WIDE}))", _UNDONE.sub(" ", text))
     said, against = words | set(pairs), turned | undone
     for name, one, other in _families():
@@ -91,7 +91,7 @@ def join_sides(one: Sides, other: Sides) -> Sides:
     return Sides(one.said | other.said, one.against | other.against)
 
 
-def _fitting(word: str) -> list[tuple[str, int]]:
+def _find_fitting(word: str) -> list[tuple[str, int]]:
     pack = read_pack("opposites")
     if word in read_words(pack["no_prefix"]["words"]):
         return []

@@ -186,9 +186,9 @@ class McpCatalogue:
         else:
             left = sorted(row for row in kept if row.address > after)
             names, rows = [row.address for row in left], tuple(left[:most])
-        return ListPage(rows, self._following(names, most))
+        return ListPage(rows, self._make_next(names, most))
 
-    def _following(self, names: Sequence[str], most: int) -> str | None:
+    def _make_next(self, names: Sequence[str], most: int) -> str | None:
         return make_cursor(_SKILLS, names[most - 1]) if len(names) > most else None
 
     def page(self, cursor: str | None = None, most: int = PAGE) -> Page:
@@ -199,12 +199,12 @@ class McpCatalogue:
         """
         after = read_cursor(_SKILLS, cursor)
         names = sorted(name for name in self.addressed() if name > after)
-        found, old = self._listed(names[:most])
+        found, old = self._read_all(names[:most])
         if old:
             # Some changed since anybody looked: one more look is for all of them.
             self._skills.refresh()
-            found |= self._listed(old)[0]
-        return Page([found[name] for name in sorted(found)], self._following(names, most))
+            found |= self._read_all(old)[0]
+        return Page([found[name] for name in sorted(found)], self._make_next(names, most))
 
     def skill(self, uri: str) -> ServedSkill:
         """Return the skill whose SKILL.md has that address.
@@ -216,7 +216,7 @@ class McpCatalogue:
         place = parse(uri)
         if place is None or place.path != SKILL_FILE:
             raise unknown_address(uri)
-        return self._served(place.name, uri)
+        return self._find_served(place.name, uri)
 
     def file(self, uri: str) -> bytes:
         """Return the content of the file at an address.
@@ -228,7 +228,7 @@ class McpCatalogue:
         place = parse(uri)
         if place is None:
             raise unknown_address(uri)
-        content = self._served(place.name, uri).files.get(place.path)
+        content = self._find_served(place.name, uri).files.get(place.path)
         if content is None:
             raise unknown_address(uri)
         return content
@@ -283,9 +283,9 @@ class McpCatalogue:
         place = parse(uri)
         if place is None:
             raise unknown_address(uri)
-        return list_directory(self._served(place.name, uri), uri, cursor, most)
+        return list_directory(self._find_served(place.name, uri), uri, cursor, most)
 
-    def _listed(self, names: Sequence[str]) -> tuple[dict[str, SkillFacts], list[str]]:
+    def _read_all(self, names: Sequence[str]) -> tuple[dict[str, SkillFacts], list[str]]:
         """Read skills; return those that are served, and the names of those that changed."""
         known, found, old = self.addressed(), dict[str, SkillFacts](), list[str]()
         for name in names:
@@ -300,9 +300,9 @@ class McpCatalogue:
                 found[name] = one.facts
         return found, old
 
-    def _served(self, name: str, uri: str) -> ServedSkill:
+    def _find_served(self, name: str, uri: str) -> ServedSkill:
         skill = self.addressed().get(name) or self._find_held_back(name)
-        found = None if skill is None else self._read(skill) or self._anew(name)
+        found = None if skill is None else self._read(skill) or self._read_anew(name)
         if found is None:
             raise unknown_address(uri)
         return found
@@ -318,7 +318,7 @@ class McpCatalogue:
     def _read(self, skill: Skill) -> ServedSkill | None:
         return serve_files(skill, self.texts.files(skill))
 
-    def _anew(self, name: str) -> ServedSkill | None:
+    def _read_anew(self, name: str) -> ServedSkill | None:
         """Read a skill whose file changed since anybody looked."""
         self._skills.refresh()
         skill = self.addressed().get(name)
@@ -338,7 +338,7 @@ def list_directory(skill: ServedSkill, uri: str, cursor: str | None, most: int =
         NotThere: there is no such folder, or the cursor is none of ours.
     """
     place = parse(uri)
-    inside = {} if place is None else _inside(skill.files, place.path.rstrip("/"))
+    inside = {} if place is None else _list_inside(skill.files, place.path.rstrip("/"))
     if not inside:
         raise unknown_address(uri)
     after = read_cursor(uri, cursor)
@@ -351,7 +351,7 @@ def list_directory(skill: ServedSkill, uri: str, cursor: str | None, most: int =
     )
 
 
-def _inside(files: Mapping[str, bytes], folder: str) -> dict[str, int | None]:
+def _list_inside(files: Mapping[str, bytes], folder: str) -> dict[str, int | None]:
     """Return what lies right in a folder: files with their sizes, folders without one."""
     prefix = f"{folder}/" if folder else ""
     found: dict[str, int | None] = {}

@@ -210,7 +210,7 @@ def _check_frontmatter(skill: RemoteSkill, content: bytes) -> None:
     wrong = [
         name
         for name in names
-        if not _same(found.fields.get(name, missing), skill.frontmatter.get(name, missing))
+        if not _is_same(found.fields.get(name, missing), skill.frontmatter.get(name, missing))
     ]
     if wrong:
         shown = ", ".join(one_line(name) for name in wrong[:_MOST_SHOWN])
@@ -219,12 +219,12 @@ def _check_frontmatter(skill: RemoteSkill, content: bytes) -> None:
         )
 
 
-def _same(one: object, two: object) -> bool:
+def _is_same(one: object, two: object) -> bool:
     """Compare as JSON does: a flag is no number, and 1.0 is 1."""
     if isinstance(one, Mapping) and isinstance(two, Mapping):
-        return one.keys() == two.keys() and all(_same(one[key], two[key]) for key in one)
+        return one.keys() == two.keys() and all(_is_same(one[key], two[key]) for key in one)
     if isinstance(one, list | tuple) and isinstance(two, list | tuple):
-        return len(one) == len(two) and all(map(_same, one, two))
+        return len(one) == len(two) and all(map(_is_same, one, two))
     return isinstance(one, bool) == isinstance(two, bool) and one == two
 
 
@@ -324,7 +324,7 @@ class SkillsClient:
         seen: set[str] = set()
         for _ in range(_MOST_PAGES):
             request = SkillsListRequest(params=PaginatedRequestParams(cursor=cursor))
-            page = await self._asked(request, _AnyEntries, "skills/list")
+            page = await self._ask(request, _AnyEntries, "skills/list")
             for entry in page.skills:
                 self._take(entry, found, refused)
             cursor = page.next_cursor
@@ -342,8 +342,8 @@ class SkillsClient:
             RemoteSkillError: there is none, or its entry is wrong.
         """
         request = SkillsGetRequest(params=GetParams(uri=uri))
-        answer = await self._asked(request, _AnyEntry, uri)
-        skill = self._described(answer.skill)
+        answer = await self._ask(request, _AnyEntry, uri)
+        skill = self._describe(answer.skill)
         if skill.uri != uri:
             raise RemoteSkillError(uri, "another skill came than was asked for.")
         return skill
@@ -355,7 +355,7 @@ class SkillsClient:
             RemoteSkillError: there is no such folder, or the server reads none.
         """
         request = DirectoryReadRequest(params=DirectoryParams(uri=uri, cursor=cursor))
-        return await self._asked(request, DirectoryReadResult, uri)
+        return await self._ask(request, DirectoryReadResult, uri)
 
     async def read(self, skill: RemoteSkill, path: str = SKILL_FILE) -> bytes:
         """Return a file of a skill, verified; it need not be approved, since people read it first.
@@ -440,7 +440,7 @@ class SkillsClient:
 
     def _take(self, entry: object, found: dict[str, RemoteSkill], refused: Refused) -> None:
         try:
-            skill = self._described(entry)
+            skill = self._describe(entry)
         except RemoteSkillError as error:
             refused.append(error)
             return
@@ -449,7 +449,7 @@ class SkillsClient:
         else:
             found[skill.uri] = skill
 
-    def _described(self, entry: object) -> RemoteSkill:
+    def _describe(self, entry: object) -> RemoteSkill:
         try:
             checked = SkillEntry.model_validate(entry)
         except ValidationError as error:
@@ -463,7 +463,7 @@ class SkillsClient:
         if skill.server != self._server:
             raise RemoteSkillError(skill.uri, f"it belongs to {one_line(skill.server)}.")
 
-    async def _asked(self, request: Request[Any, Any], kind: type[ResultT], what: str) -> ResultT:
+    async def _ask(self, request: Request[Any, Any], kind: type[ResultT], what: str) -> ResultT:
         try:
             return await self._session.send_request(request, kind)
         except MCPError as error:

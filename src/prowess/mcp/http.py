@@ -46,11 +46,11 @@ class HttpSessions:
         session = Headers(scope=scope).get(_SESSION)
         if session is None:
             opened: list[str] = []
-            await self._app(scope, receive, self._watched(send, opened))
+            await self._app(scope, receive, self._watch(send, opened))
             for one in opened:
                 await self._make_room(scope, one)
         elif session in self._open:
-            with self._busy(session):
+            with self._hold(session):
                 await self._app(scope, receive, send)
             if scope["method"] == "DELETE":
                 self._open.pop(session, None)
@@ -70,9 +70,9 @@ class HttpSessions:
     async def _end(self, scope: Scope, session: str) -> None:
         others = [(name, value) for name, value in scope["headers"] if name == b"host"]
         headers = [*others, (_SESSION.encode(), session.encode("latin-1"))]
-        await self._app({**scope, "method": "DELETE", "headers": headers}, _nothing, _unheard)
+        await self._app({**scope, "method": "DELETE", "headers": headers}, _send_nothing, _drop)
 
-    def _watched(self, send: Send, opened: list[str]) -> Send:
+    def _watch(self, send: Send, opened: list[str]) -> Send:
         async def watched(message: Message) -> None:
             if message["type"] == "http.response.start":
                 session = Headers(raw=message.get("headers", [])).get(_SESSION)
@@ -84,7 +84,7 @@ class HttpSessions:
         return watched
 
     @contextlib.contextmanager
-    def _busy(self, session: str) -> Iterator[None]:
+    def _hold(self, session: str) -> Iterator[None]:
         self._open[session] += 1
         try:
             yield
@@ -94,11 +94,11 @@ class HttpSessions:
                 self._open.move_to_end(session)
 
 
-async def _nothing() -> Message:
+async def _send_nothing() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def _unheard(_message: Message) -> None:
+async def _drop(_message: Message) -> None:
     """Take the answer to a request of our own."""
 
 
@@ -192,10 +192,10 @@ class McpEndpoint:
             if agent_id not in self._lines:
                 if self._options.stopping.is_set():
                     return None
-                self._lines[agent_id] = await self._opened(agent_id)
+                self._lines[agent_id] = await self._open_line(agent_id)
         return self._lines[agent_id]
 
-    async def _opened(self, agent_id: str) -> _Line:
+    async def _open_line(self, agent_id: str) -> _Line:
         server_module = await asyncio.to_thread(import_module, "prowess.mcp.server")
         manager_module = await asyncio.to_thread(
             import_module, "mcp.server.streamable_http_manager"

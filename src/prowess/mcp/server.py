@@ -137,7 +137,7 @@ class Answers:
         # Set once the skills were looked at, and a client may know anything that can change.
         self.opened = anyio.Event()
         self._threads = anyio.CapacityLimiter(_THREADS)
-        self.notices = Notices(self._seen)
+        self.notices = Notices(self._look)
         self._catching_up: asyncio.Task[None] | None = None
 
     async def ask(self, act: Callable[["McpService"], T]) -> T:
@@ -161,12 +161,12 @@ class Answers:
         """
 
         async def answer() -> T:
-            service = await self._opened()
+            service = await self._open()
             await self.notices.begin()
             self.opened.set()
             return await self._in_thread(functools.partial(act, service))
 
-        return await self._explained(answer)
+        return await self._explain(answer)
 
     async def look_at_list(self, act: Callable[["McpService"], T]) -> tuple[T, bool]:
         """Have the service give a list, and whether something waits for its scan.
@@ -190,7 +190,7 @@ class Answers:
         Raises:
             MCPError: it cannot be answered; the message says why.
         """
-        return await self._explained(lambda: self._in_thread(act))
+        return await self._explain(lambda: self._in_thread(act))
 
     async def list_skills(self, cursor: str | None) -> "tuple[ListPage, bool, bool]":
         """Return a page of the list, whether it is of before, and whether something waits.
@@ -202,7 +202,7 @@ class Answers:
             MCPError: it cannot be answered; the message says why.
         """
         if not self.opened.is_set():
-            service = await self._explained(self._opened)
+            service = await self._explain(self._open)
             kept = await self.ask_nobody(service.kept)
             if kept is not None:
                 self._look_later(kept)
@@ -225,7 +225,7 @@ class Answers:
             if rows != tuple(sorted(told)):
                 await self.notices.tell(ResourcesListChanged())
 
-    async def _explained(self, act: Callable[[], Awaitable[T]]) -> T:
+    async def _explain(self, act: Callable[[], Awaitable[T]]) -> T:
         """Do something; what goes wrong comes out in the words of the protocol."""
         try:
             return await act()
@@ -252,7 +252,7 @@ class Answers:
         Raises:
             MCPError: it cannot be served; the message says why.
         """
-        await self.look(_nothing)
+        await self.look(_ask_nothing)
         if self.notices.closed:
             # While everything was opened: a stream that begins now would have no end.
             raise _failure(INTERNAL_ERROR, "the server is stopping: try again in a moment")
@@ -263,10 +263,10 @@ class Answers:
         await self.notices.welcome(context, params)
         # What is wrong is told to its first request.
         with suppress(MCPError):
-            service = await self._explained(self._opened)
+            service = await self._explain(self._open)
             kept = await self.ask_nobody(service.kept)
             if kept is None:
-                await self.look(_nothing)
+                await self.look(_ask_nothing)
             else:
                 self._look_later(kept)
 
@@ -276,11 +276,11 @@ class Answers:
         with contain(lambda error: log.warning("mcp.untold: %s", type(error).__qualname__)):
             await self.notices.changed()
 
-    async def _seen(self) -> ClientView:
-        service = await self._opened()
+    async def _look(self) -> ClientView:
+        service = await self._open()
         return await self._in_thread(service.view)
 
-    async def _opened(self) -> "McpService":
+    async def _open(self) -> "McpService":
         async with self._opening:
             if self._service is None:
                 self._service = await self._in_thread(self._open_service)
@@ -302,21 +302,21 @@ def build_server(
         version=version,
         title=_TITLE,
         on_list_tools=_tools(answers, has_workshop),
-        on_call_tool=_typed(answers, _call_tool),
+        on_call_tool=_type(answers, _call_tool),
         on_list_resources=_resources(answers),
         on_list_resource_templates=_templates,
-        on_read_resource=_served(answers, read_resource),
+        on_read_resource=_serve(answers, read_resource),
         on_subscriptions_listen=answers.listen,
         on_list_prompts=_prompts(answers),
-        on_get_prompt=_typed(answers, _get_prompt),
+        on_get_prompt=_type(answers, _get_prompt),
     )
     server.guidance = guidance
     server.add_notification_handler(
         "notifications/initialized", NotificationParams, answers.welcome
     )
-    server.add_request_handler(LIST, PaginatedRequestParams, _served(answers, list_skills))
-    server.add_request_handler(GET, GetParams, _served(answers, get_skill))
-    server.add_request_handler(READ_DIRECTORY, DirectoryParams, _served(answers, read_directory))
+    server.add_request_handler(LIST, PaginatedRequestParams, _serve(answers, list_skills))
+    server.add_request_handler(GET, GetParams, _serve(answers, get_skill))
+    server.add_request_handler(READ_DIRECTORY, DirectoryParams, _serve(answers, read_directory))
     server.extensions[EXTENSION] = dict(SETTINGS)
     return server
 
@@ -337,13 +337,13 @@ class ServedCatalogue(Protocol):
         """Return what a folder of a skill holds."""
 
 
-def _served(
+def _serve(
     answers: Answers, act: Callable[[ServedCatalogue, P], T]
 ) -> Callable[[Context, P], Awaitable[T]]:
-    return _typed(answers, lambda service, params: act(service.catalogue, params))
+    return _type(answers, lambda service, params: act(service.catalogue, params))
 
 
-def _typed(
+def _type(
     answers: Answers, act: Callable[["McpService", P], T]
 ) -> Callable[[Context, P], Awaitable[T]]:
     """Return what handles a request whose parameters matter."""
@@ -402,7 +402,7 @@ def _check_beginning(params: PaginatedRequestParams | None) -> None:
         raise _failure(INVALID_PARAMS, str(unknown_cursor()))
 
 
-def _nothing(_desk: "McpService") -> None:
+def _ask_nothing(_desk: "McpService") -> None:
     """Ask for nothing but that everything is open, and that changes are looked for."""
 
 

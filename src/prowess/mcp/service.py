@@ -228,9 +228,9 @@ class McpPrompts:
                 f"a prompt takes one argument, {ARGUMENTS!r}, of at most {_LONGEST_ARGUMENTS}"
                 " characters."
             )
-        return self._filled(command, text)
+        return self._fill(command, text)
 
-    def _filled(self, command: SkillCommand, text: str) -> GetPromptResult:
+    def _fill(self, command: SkillCommand, text: str) -> GetPromptResult:
         agent = self._catalogue.agent_id
         self._catalogue.texts.check(command.skill)
         folder = self._tools.skills.workspace(agent).folder

@@ -38,7 +38,6 @@ class _Wire:
         self._greeting = greeting
 
     async def write(self, text: str) -> None:
-        """Write one message."""
         await anyio.to_thread.run_sync(self._greeting.write, text)
 
     async def flush(self) -> None:
@@ -52,7 +51,6 @@ class _Rehearsal:
         self._greeting, self.said = greeting, anyio.Semaphore(0)
 
     async def write(self, text: str) -> None:
-        """Keep one message."""
         self._greeting.keep(text)
         self.said.release()
 

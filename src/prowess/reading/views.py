@@ -50,7 +50,7 @@ class View:
         """Return a rewriting; `indices` says for each character of `text` its index here."""
         if len(text) != len(indices):
             raise ValueError("each character of a derived text needs an index")
-        origins = array("L", map(self.origins.__getitem__, self._within(indices)))
+        origins = array("L", map(self.origins.__getitem__, self._bound(indices)))
         return View(self.path, text, origins, self._step(step))
 
     def decoded(self, text: str, start: int, step: str) -> "View":
@@ -58,7 +58,7 @@ class View:
         origins = array("L", [self.origin(start)]) * len(text)
         return View(self.path, text, origins, self._step(step))
 
-    def _within(self, indices: Sequence[int]) -> Sequence[int]:
+    def _bound(self, indices: Sequence[int]) -> Sequence[int]:
         """The indices, with those beyond either end moved to it."""
         last = len(self.origins) - 1
         if not indices or (min(indices) >= 0 and max(indices) <= last):
@@ -247,7 +247,7 @@ def _drop_unseen(view: View) -> View:
     text = view.text
     out = Rewriter(view)
     at = 0
-    for start, end in _odd_pieces(text):
+    for start, end in _find_odd_pieces(text):
         piece = text[start:end]
         if piece[0] > "\x7f" and piece[0] != "\x9b" and _is_plain(piece):
             continue
@@ -264,7 +264,7 @@ def _drop_unseen(view: View) -> View:
     return out.done("folded")
 
 
-def _odd_pieces(text: str) -> Iterator[tuple[int, int]]:
+def _find_odd_pieces(text: str) -> Iterator[tuple[int, int]]:
     at = 0
     while first := _ODD_START.search(text, at):
         hit = _ODD.match(text, first.start())
@@ -301,7 +301,7 @@ def _show_piece(character: str) -> str:
 def _respell(view: View) -> View:
     """Write words in disguise with the Latin letters that they show."""
     text = view.text
-    if not _respellable().search(text):
+    if not _compile_respellable().search(text):
         return view
     out = Rewriter(view)
     at = 0
@@ -316,7 +316,7 @@ def _respell(view: View) -> View:
                 continue
             if latin is None:
                 latin = _is_latin_line(line.group())
-            spelt = _spelling(letters, in_latin_line=latin)
+            spelt = _spell(letters, in_latin_line=latin)
             if spelt != letters:
                 start = line.start() + word.start()
                 out.keep(at, start)
@@ -329,7 +329,7 @@ def _respell(view: View) -> View:
 
 
 @cache
-def _respellable() -> re.Pattern[str]:
+def _compile_respellable() -> re.Pattern[str]:
     letters = "".join(read_loose_letters())
     return re.compile(f"[{_MARKS}{_SUSPECT_LETTERS}{letters}]")
 
@@ -358,7 +358,7 @@ def _is_latin_line(line: str) -> bool:
     return latin > other
 
 
-def _spelling(letters: str, *, in_latin_line: bool) -> str:
+def _spell(letters: str, *, in_latin_line: bool) -> str:
     composed = unicodedata.normalize("NFC", letters)
     bare = _MARK.sub("", composed)
     if any("a" <= letter <= "z" or "A" <= letter <= "Z" for letter in composed):

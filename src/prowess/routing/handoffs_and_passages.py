@@ -116,8 +116,8 @@ def split_roles(text: str, *, own_name: str = "") -> Split:
     listing, pending = False, ""
     for span in _sentences(masked):
         sentence = masked[span.start : span.end]
-        cut = _continued(sentence) if listing else None
-        cut = cut or _excluded(sentence) or _handed_off(sentence, own_name)
+        cut = _continue(sentence) if listing else None
+        cut = cut or _exclude(sentence) or _hand_off(sentence, own_name)
         listing = cut is not None and _goes_on(sentence, cut)
         if cut is None:
             pending = ""
@@ -157,7 +157,7 @@ def _sentences(text: str) -> Iterator[_Span]:
         yield _Span(start, len(text))
 
 
-def _continued(sentence: str) -> _Span | None:
+def _continue(sentence: str) -> _Span | None:
     """Return all of a sentence that goes on with a list of exclusions."""
     return None if _POSITIVE_LEAD.search(sentence) else _Span(0, len(sentence))
 
@@ -167,14 +167,14 @@ def _goes_on(sentence: str, cut: _Span) -> bool:
     return cut.end >= len(tail) and (tail.endswith((";", ":")) or bool(_BULLET.match(sentence)))
 
 
-def _excluded(sentence: str) -> _Span | None:
+def _exclude(sentence: str) -> _Span | None:
     match = _EXCLUSION.search(sentence)
     if match is None:
         return None
-    return _around(sentence, match.start())
+    return _find_bracket(sentence, match.start())
 
 
-def _around(sentence: str, at: int) -> _Span:
+def _find_bracket(sentence: str, at: int) -> _Span:
     """Return the bracket that holds position `at` or, outside brackets, all from there on."""
     bracket = _bracket(sentence, at)
     if bracket is not None:
@@ -191,7 +191,7 @@ def _bracket(sentence: str, at: int) -> _Span | None:
     return _Span(opened, min(ends) + 1 if ends else len(sentence))
 
 
-def _handed_off(sentence: str, own_name: str) -> _Span | None:
+def _hand_off(sentence: str, own_name: str) -> _Span | None:
     match = _FOR_ANOTHER.search(sentence) or _INSTEAD.search(sentence)
     if match and not _POSITIVE_LEAD.search(sentence) and _targets(match.group("names"), own_name):
         return _bracket(sentence, match.start()) or _Span(0, len(sentence))
@@ -199,7 +199,7 @@ def _handed_off(sentence: str, own_name: str) -> _Span | None:
     if match is None or not _targets(match.group("names") or match.group("word"), own_name):
         return None
     clauses = [clause.end() for clause in _CLAUSE.finditer(sentence, 0, match.start())]
-    return _around(sentence, clauses[-1]) if clauses else None
+    return _find_bracket(sentence, clauses[-1]) if clauses else None
 
 
 def _targets(names: str, own_name: str) -> list[str]:
@@ -333,14 +333,14 @@ def read_evidence(skill: Skill) -> SkillEvidence:
     when = split_roles(skill.when_to_use[:_LONGEST_DESCRIPTION], own_name=skill.name)
     positive = f"{described.positive} {when.positive}".strip()
     body = _read(skill.body[:LONGEST_BODY])
-    requests = _cleaned(_authored(skill))
+    requests = _clean(_find_authored(skill))
     return SkillEvidence(
         name=skill.name,
         positive=positive,
         requests=requests,
         phrases=_phrases(
             (*requests, *filter(_says_something, _quotes(positive))),
-            (*islice(filter(_says_something, _spoken(positive)), _MOST_SPOKEN), *body.phrases),
+            (*islice(filter(_says_something, _find_spoken(positive)), _MOST_SPOKEN), *body.phrases),
         ),
         negatives=(*described.negatives, *when.negatives, *body.negatives),
         handoffs=tuple(dict.fromkeys((*described.handoffs, *when.handoffs))),
@@ -354,7 +354,7 @@ def read_evidence(skill: Skill) -> SkillEvidence:
 def find_told_uses(skill: Skill) -> tuple[str, ...]:
     """Return what the body itself says it is used for: requests, and items of such sections."""
     found = _read(skill.body[:LONGEST_BODY]).phrases
-    return _cleaned(filter(_says_something, found))
+    return _clean(filter(_says_something, found))
 
 
 def find_opening(skill: Skill) -> tuple[str, ...]:
@@ -364,9 +364,9 @@ def find_opening(skill: Skill) -> tuple[str, ...]:
 
 def _phrases(requests: Sequence[str], found: Iterable[str]) -> tuple[str, ...]:
     """Return the author's requests and the first of the phrases that were found in the text."""
-    asked = _cleaned(requests)
-    more = (phrase for phrase in _cleaned(filter(_says_something, found)) if phrase not in asked)
-    return _cleaned((*asked, *islice(more, _MOST_FOUND)))
+    asked = _clean(requests)
+    more = (phrase for phrase in _clean(filter(_says_something, found)) if phrase not in asked)
+    return _clean((*asked, *islice(more, _MOST_FOUND)))
 
 
 class _Kind(Enum):
@@ -390,7 +390,7 @@ class _Body(NamedTuple):
     negatives: tuple[str, ...]
 
 
-def _authored(skill: Skill) -> Iterator[str]:
+def _find_authored(skill: Skill) -> Iterator[str]:
     """Yield the requests that an author wrote into fields of their own.
 
     Not `triggers.all`: one of its phrases is no request, only all of them together are; nor
@@ -418,7 +418,7 @@ def _requests(value: Value, depth: int = 0) -> Iterator[str]:
             yield from _requests(item, depth + 1)
 
 
-def _spoken(text: str) -> Iterator[str]:
+def _find_spoken(text: str) -> Iterator[str]:
     """Yield the "use when" clauses and the sentences of a description."""
     # Quotes are requests of their own; what led up to them ("such as ... or ...") says nothing.
     unquoted = _QUOTED_REQUEST.sub("", text)
@@ -437,7 +437,7 @@ def _says_something(phrase: str) -> bool:
     return len(_WORD.findall(phrase)) > 1 or not phrase.isascii()
 
 
-def _cleaned(phrases: Iterable[str]) -> tuple[str, ...]:
+def _clean(phrases: Iterable[str]) -> tuple[str, ...]:
     """Return `phrases` without markup, each once, as many as an index should hold."""
     found: dict[str, str] = {}
     for raw in phrases:
@@ -458,14 +458,14 @@ def _read(body: str) -> _Body:
         if not is_exclusion(item):
             phrases += tuple(_quotes(item)) or ((item,) if len(item) <= _LONGEST_BULLET else ())
     return _Body(
-        opening=_opening(lines),
+        opening=_read_opening(lines),
         text="\n".join(line.text for line in lines if line.kind is not _Kind.NOT),
         phrases=tuple(phrases),
         negatives=tuple(_items(lines, _Kind.NOT)),
     )
 
 
-def _opening(lines: Iterable[_Line]) -> str:
+def _read_opening(lines: Iterable[_Line]) -> str:
     prose = (line.text for line in lines if line.is_prose and line.kind is not _Kind.NOT)
     # Twice as much as is kept: markup goes.
     text = " ".join(" ".join(prose).split())[: 2 * _LONGEST_OPENING]

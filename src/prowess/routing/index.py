@@ -332,7 +332,7 @@ def pack_index(index: SkillIndex) -> bytes:
     head = json.dumps([shapes, tree], separators=(",", ":")).encode()
     # Arrays begin at whole steps of their widest number.
     head += b" " * (-len(head) % _NUMBER)
-    body = b"".join([_number(len(head)), head, *(_padded(array) for array in arrays)])
+    body = b"".join([_number(len(head)), head, *(_pad(array) for array in arrays)])
     return _MAGIC + _number(zlib.crc32(body)) + body
 
 
@@ -347,7 +347,7 @@ def unpack_index(raw: bytes, skills: Sequence[Skill]) -> SkillIndex | None:
         at = start + _NUMBER
         shapes, tree = json.loads(raw[at : at + length])
         arrays = _arrays(raw, at + length, shapes)
-        parts = {name: _made(part, arrays) for name, part in tree.items()}
+        parts = {name: _make(part, arrays) for name, part in tree.items()}
         found = SkillIndex(skills=tuple(skills), hints=HintIndex(skills), **parts)
     except (KeyError, TypeError, ValueError, IndexError):
         return None
@@ -370,16 +370,16 @@ def _tree(value: object, arrays: list[_Array]) -> object:
 
 
 # Whatever JSON holds.
-def _made(tree: Any, arrays: Sequence[_Array]) -> Any:  # noqa: ANN401
+def _make(tree: Any, arrays: Sequence[_Array]) -> Any:  # noqa: ANN401
     if isinstance(tree, list):
-        return tuple(_made(one, arrays) for one in tree)
+        return tuple(_make(one, arrays) for one in tree)
     if not isinstance(tree, dict):
         return tree
     if "array" in tree:
         return arrays[tree["array"]]
     if "words" in tree:
         return tree["words"]
-    kind, parts = _KINDS[tree["kind"]], [_made(one, arrays) for one in tree["parts"]]
+    kind, parts = _KINDS[tree["kind"]], [_make(one, arrays) for one in tree["parts"]]
     if not is_dataclass(kind):
         return kind(*parts)
     return kind(**dict(zip((one.name for one in fields(kind)), parts, strict=True)))
@@ -395,7 +395,7 @@ def _arrays(raw: bytes, at: int, shapes: Sequence[tuple[str, Sequence[int]]]) ->
     return found
 
 
-def _padded(array: _Array) -> bytes:
+def _pad(array: _Array) -> bytes:
     raw = array.tobytes()
     return raw + b" " * (-len(raw) % _NUMBER)
 

@@ -142,8 +142,8 @@ class LexicalIndex:
         than usual because of them.
         """
         counted = len(skills) - guests
-        numbered = _numbered(skills, collection, counted)
-        pair_keys = _distinct(numbered.pairs.terms)
+        numbered = _number(skills, collection, counted)
+        pair_keys = _keep_distinct(numbered.pairs.terms)
         terms = np.arange(len(numbered.vocabulary))
         words = _postings(numbered.words, terms, counted)
         names = _postings(numbered.names, terms, counted)
@@ -151,7 +151,7 @@ class LexicalIndex:
         per_skill = int((numbered.words.skills < counted).sum()) / max(counted, 1)
         if collection is not None:
             words = words._replace(idf=_count_in(collection, numbered.vocabulary, words))
-            pairs = pairs._replace(idf=_rarer(pair_keys, words.idf))
+            pairs = pairs._replace(idf=_find_rarer(pair_keys, words.idf))
             per_skill = collection.words_per_skill
         return cls(
             size=len(skills),
@@ -209,9 +209,9 @@ class LexicalIndex:
         missing = {word for word, term in zip(words.running, running, strict=True) if term < 0}
         missing.update(gram for gram, term in grams.items() if term < 0)
         known = {term for term in chain(running, grams.values(), joined) if term >= 0}
-        return _Query(tuple(sorted(known)), self._known_pairs(running), len(missing))
+        return _Query(tuple(sorted(known)), self._find_pairs(running), len(missing))
 
-    def _known_pairs(self, running: list[int]) -> tuple[int, ...]:
+    def _find_pairs(self, running: list[int]) -> tuple[int, ...]:
         size = len(self._vocabulary)
         keys = {a * size + b for a, b in pairwise(running) if min(a, b) >= 0}
         wanted = np.array(sorted(keys), np.int64)
@@ -232,7 +232,7 @@ class _Numbered(NamedTuple):
     pairs: _Occurrences
 
 
-def _numbered(skills: Sequence[Terms], collection: Collection | None, counted: int) -> _Numbered:
+def _number(skills: Sequence[Terms], collection: Collection | None, counted: int) -> _Numbered:
     # A word that others of the collection have is no unknown one.
     named = () if collection is None else collection.counts
     vocabulary: dict[str, int] = {word: at for at, word in enumerate(named)}
@@ -267,7 +267,7 @@ def _followers(lengths: _Ids) -> _Ids:
     return np.flatnonzero(follows)
 
 
-def _distinct(terms: NDArray[np.integer]) -> _Ids:
+def _keep_distinct(terms: NDArray[np.integer]) -> _Ids:
     # As `np.unique`, which takes far more memory for the same.
     ascending = np.sort(terms)
     return ascending[np.flatnonzero(np.diff(ascending, prepend=-1))]
@@ -321,7 +321,7 @@ def _count_in(collection: Collection, vocabulary: Mapping[str, int], words: Post
     return _idf(counts, collection.size)
 
 
-def _rarer(pair_keys: _Ids, idf: Floats) -> Floats:
+def _find_rarer(pair_keys: _Ids, idf: Floats) -> Floats:
     """Return how rare pairs are at least: as the rarer one of two words, for nobody counts them."""
     rarer: Floats = np.maximum(idf[pair_keys // len(idf)], idf[pair_keys % len(idf)])
     return rarer

@@ -55,7 +55,7 @@ _MEANT = 0.2
 
 def _explain_veto(phrase: str) -> str:
     """Return why a veto of the author keeps a skill out."""
-    return f'its author says no to "{_quoted(phrase)}" (triggers.none)'
+    return f'its author says no to "{_quote(phrase)}" (triggers.none)'
 
 
 def find_reasons(
@@ -66,14 +66,14 @@ def find_reasons(
     if hints.named:
         found.append("the message names it")
     if hints.trigger:
-        found.append(f'its trigger "{_quoted(hints.trigger)}" is in the message')
+        found.append(f'its trigger "{_quote(hints.trigger)}" is in the message')
     if hints.path:
-        found.append(f"{_quoted(hints.path)} is one of its files (paths or globs)")
+        found.append(f"{_quote(hints.path)} is one of its files (paths or globs)")
     if vector is not None and index.dense is not None:
         found += _find_meanings(index, vector, place)
     words = index.lexical.matched_words(ask, place)
     if words:
-        found.append(f"shares the words {', '.join(_quoted(word) for word in words)}")
+        found.append(f"shares the words {', '.join(_quote(word) for word in words)}")
     return tuple(found)
 
 
@@ -84,19 +84,19 @@ def _find_meanings(index: SkillIndex, vector: Floats, place: int) -> list[str]:
     phrase, near = index.dense.best_phrase(vector, place)
     found = []
     if near >= _MEANT and near >= whole:
-        found.append(f'means nearly "{_quoted(phrase)}" ({near:.2f})')
+        found.append(f'means nearly "{_quote(phrase)}" ({near:.2f})')
     elif whole >= _MEANT:
         said = index.evidence[place].positive
         # The sentence that is nearest, if it is one of the description's own.
         shown = phrase if phrase and phrase in said else said
-        found.append(f'fits its description "{_quoted(shown)}" ({whole:.2f})')
+        found.append(f'fits its description "{_quote(shown)}" ({whole:.2f})')
     negative, against = index.dense.best_negative(vector, place)
     if against > max(near, whole):
-        found.append(f'but is nearer to what it is not for: "{_quoted(negative)}"')
+        found.append(f'but is nearer to what it is not for: "{_quote(negative)}"')
     return found
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     line = one_line(text)
     return line if len(line) <= _LONGEST_QUOTE else line[: _LONGEST_QUOTE - 1].rstrip() + "…"
 

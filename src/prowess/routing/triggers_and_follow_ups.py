@@ -159,7 +159,7 @@ class HintIndex:
         found: dict[int, Hints] = {}
         for word in dict.fromkeys((_ODD, *_WORD.findall(text))):
             for index, name in self._names.get(word, ()):
-                named = _named(text, name) if name in text else Named.NOT
+                named = _find_named(text, name) if name in text else Named.NOT
                 if named > found.get(index, Hints()).named:
                     found[index] = Hints(named=named)
         for index, triggers in self._triggers.items():
@@ -181,7 +181,7 @@ def contains(message: str, phrase: str) -> bool:
 
 def is_called(message: str, name: str) -> bool:
     """True where the folded `message` is this name, or begins with it as a command."""
-    return _named(message, fold(name)) is Named.CALLED
+    return _find_named(message, fold(name)) is Named.CALLED
 
 
 def _read_call(message: str) -> set[str]:
@@ -191,7 +191,7 @@ def _read_call(message: str) -> set[str]:
     return {message.strip(" .!?`\"'"), name} - {""}
 
 
-def _named(message: str, name: str) -> Named:
+def _find_named(message: str, name: str) -> Named:
     if name in _read_call(message):
         return Named.CALLED
     escaped = re.escape(name)
@@ -212,12 +212,12 @@ def _forms(glob: str) -> tuple[str, ...]:
     forms = [glob[:_LONGEST_GLOB]]
     # Every choice multiplies what there is, so there is an end to both.
     while len(forms) < _MOST_FORMS and _CHOICE.search(forms[0]):
-        forms = [chosen for form in forms for chosen in _chosen(form)][:_MOST_FORMS]
+        forms = [chosen for form in forms for chosen in _choose(form)][:_MOST_FORMS]
     plain = (form for one in forms for form in (one, one.replace("**/", "")))
     return tuple(dict.fromkeys(plain))
 
 
-def _chosen(form: str) -> list[str]:
+def _choose(form: str) -> list[str]:
     """Return `form` once for each alternative of its first choice."""
     choice = _CHOICE.search(form)
     if choice is None:
@@ -271,12 +271,12 @@ def read_closing(message: str) -> Closing | None:
     cues = _compile_closing("thanks", "over")
     if _compile_closing("open").search(text) or not cues.search(text):
         return None
-    if not all(_only_closes(clause, cues) for clause in _CLAUSE.split(text)):
+    if not all(_is_closing(clause, cues) for clause in _CLAUSE.split(text)):
         return None
     return Closing.OVER if _compile_closing("over").search(text) else Closing.THANKS
 
 
-def _only_closes(clause: str, cues: re.Pattern[str]) -> bool:
+def _is_closing(clause: str, cues: re.Pattern[str]) -> bool:
     """True where a clause says nothing else; what the news is about ("the error") may be named."""
     rest, found = cues.subn(" ", clause)
     words = split_words(_follow_ups().sub(" ", rest))

@@ -264,7 +264,7 @@ def _read(token: str) -> Words:
     parts = _parts(token)
     alone = len(parts) == 1
     running = tuple(_stem(part) for part in parts if _is_content(part, alone=alone))
-    return Words(running, () if alone else _joined(parts))
+    return Words(running, () if alone else _join(parts))
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -314,7 +314,7 @@ def _is_content(part: str, *, alone: bool) -> bool:
     return alone or len(part) > 1
 
 
-def _joined(parts: list[str]) -> tuple[str, ...]:
+def _join(parts: list[str]) -> tuple[str, ...]:
     """Return the parts as one word; a dot stays only between numbers, as in versions."""
     text = "".join(parts[:1])
     for part in parts[1:]:

@@ -246,7 +246,7 @@ class EnvironmentOverlay:
     def is_settled(self, name: str) -> bool:
         """Say whether a variable has a value already, from the operator or from a run."""
         with self._lock:
-            return comparable(name) in self._held or self._current(name) is not None
+            return comparable(name) in self._held or self._read(name) is not None
 
     def acquire(self, name: str, value: str | None) -> bool | None:
         """Hold a variable for one more run; None where it needs a value, False where it is taken.
@@ -259,7 +259,7 @@ class EnvironmentOverlay:
                 held.count += 1
                 self._put_back(held)
                 return True
-            if self._current(name) is not None:
+            if self._read(name) is not None:
                 return False
             if value is None:
                 return None
@@ -282,10 +282,10 @@ class EnvironmentOverlay:
 
     def _put_back(self, held: _Held) -> None:
         # Somebody removed it: the runs that hold it need it all the same.
-        if self._current(held.name) is None:
+        if self._read(held.name) is None:
             self._environment[held.name] = held.value
 
-    def _current(self, name: str) -> str | None:
+    def _read(self, name: str) -> str | None:
         exact = self._environment.get(name)
         if exact is not None:
             return exact

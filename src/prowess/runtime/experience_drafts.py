@@ -318,7 +318,6 @@ class _DraftIndex:
                 self.traces.setdefault(facts.trace_id, draft)
 
     def add(self, facts: DraftFacts, draft: ShelvedDraft | None = None) -> None:
-        """Remember a draft."""
         for mark in _list_marks(facts):
             self._by_mark.setdefault(mark, []).append((draft, facts))
 

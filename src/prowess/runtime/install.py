@@ -58,7 +58,7 @@ def list_choices(
     found = []
     for spec in status.skill.metadata.install:
         (option,) = offer_options((spec,), available=frozenset(), settings=settings.skills.install)
-        fits = _fits(spec, platform) and not _wrong_system(status.skill, platform)
+        fits = _fits(spec, platform) and not _is_foreign(status.skill, platform)
         found.append(
             InstallChoice(
                 id=option.id,
@@ -85,7 +85,7 @@ def find_refusal(status: SkillStatus, platform: str, settings: Settings) -> Refu
     if verdict.blocked_by_metadata:
         message = f"the metadata of {name} cannot be read: see `prowess why {name}`."
         return Refusal("unreadable", message)
-    return _elsewhere(skill, platform, settings) if _wrong_system(skill, platform) else None
+    return _refuse_elsewhere(skill, platform, settings) if _is_foreign(skill, platform) else None
 
 
 def choose(status: SkillStatus, platform: str, option_id: str) -> InstallSpec | Refusal:
@@ -95,7 +95,7 @@ def choose(status: SkillStatus, platform: str, option_id: str) -> InstallSpec | 
         return _find_named(skill, platform, option_id)
     options = status.verdict.install
     if not options:
-        return _nothing(status, platform)
+        return _refuse_nothing(status, platform)
     if len(options) > 1:
         ids = ", ".join(one_line(option.id) for option in options)
         message = f"{name} offers several downloads: choose one with --option ({ids})."
@@ -116,7 +116,7 @@ def _find_named(skill: Skill, platform: str, option_id: str) -> InstallSpec | Re
     return Refusal("option-not-found", message + _tell_dropped(skill))
 
 
-def _nothing(status: SkillStatus, platform: str) -> Refusal:
+def _refuse_nothing(status: SkillStatus, platform: str) -> Refusal:
     skill, name = status.skill, one_line(status.skill.name)
     if skill.metadata.install:
         message = f"no install option of {name} is for {platform}: see `prowess show {name}`."
@@ -141,7 +141,7 @@ def _tell_dropped(skill: Skill) -> str:
     return f" Left out: {told}." if told else ""
 
 
-def _elsewhere(skill: Skill, platform: str, settings: Settings) -> Refusal:
+def _refuse_elsewhere(skill: Skill, platform: str, settings: Settings) -> Refusal:
     systems = skill.metadata.requires.os
     nodes = [
         one_line(node.name)
@@ -159,7 +159,7 @@ def _join(names: Sequence[str]) -> str:
     return ", ".join(map(one_line, names))
 
 
-def _wrong_system(skill: Skill, platform: str) -> bool:
+def _is_foreign(skill: Skill, platform: str) -> bool:
     systems = skill.metadata.requires.os
     return bool(systems) and platform not in systems
 

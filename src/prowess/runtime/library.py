@@ -128,7 +128,7 @@ class Libraries:
         """
         with self._skills.lock:
             skill = self._skills.find(name, agent_id).skill
-            known = {*self._skills.resources(skill.name, agent_id), _last(skill.path)}
+            known = {*self._skills.resources(skill.name, agent_id), _take_last(skill.path)}
         if path not in known:
             problem = f"is no file of {skill.name}: {name_files(known, path)}."
             raise PathError(shown(path), problem)
@@ -144,7 +144,7 @@ class Libraries:
         paths = {entry.path for entry in found}
         wrong = [one for one in problems if one.path not in paths]
         broken = {one.path for one in wrong if _is_broken(one)}
-        entries = [*found, *(_broken(path, wrong) for path in sorted(broken))]
+        entries = [*found, *(_make_broken(path, wrong) for path in sorted(broken))]
         return LibrarySource(
             source=source,
             exists=self._exists(source.root),
@@ -186,11 +186,11 @@ def list_unread(state: WorkspaceState) -> tuple[LibraryEntry, ...]:
     broken = {one.path for one in problems if _is_broken(one)} - read
     unseen = [one for one in problems if one.code in _UNSEEN]
     entries = (
-        *(_broken(path, problems) for path in broken),
+        *(_make_broken(path, problems) for path in broken),
         *(_cut(skill, state) for skill in state.scan.cut),
         *(
             LibraryEntry(
-                name=f"{_last(one.path)}/…",
+                name=f"{_take_last(one.path)}/…",
                 path=one.path,
                 standing=FileStanding.CUT,
                 diagnostics=(one,),
@@ -212,7 +212,7 @@ def _cut(skill: Skill, state: WorkspaceState) -> LibraryEntry:
     )
 
 
-def _broken(path: str, problems: Sequence[Diagnostic]) -> LibraryEntry:
+def _make_broken(path: str, problems: Sequence[Diagnostic]) -> LibraryEntry:
     parts = path.replace("\\", "/").split("/")
     is_page = parts[-1].lower() == _SKILL_FILE and len(parts) > 1
     return LibraryEntry(
@@ -245,7 +245,7 @@ def _is_inside(path: str, root: str) -> bool:
     return path == root or path.startswith((f"{root}/", f"{root}\\"))
 
 
-def _last(path: str) -> str:
+def _take_last(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
 
 
@@ -403,10 +403,10 @@ class Removals:
         return [entry for entry in self._trash.entries() if entry.source in _SOURCES]
 
     def _find(self, key: str, source: str, agent_id: str | None) -> Skill:
-        before = self._matching(key, source, agent_id)
+        before = self._find_matching(key, source, agent_id)
         # Not under the lock of the service: whoever writes a skill needs it to come to an end.
         self._skills.refresh()
-        found = self._matching(key, source, agent_id)
+        found = self._find_matching(key, source, agent_id)
         if not found and len(before) == 1:
             if self._trash.exists(before[0].folder):
                 problem = "is not the skill any more that it was: look at skills.status again."
@@ -416,7 +416,7 @@ class Removals:
             raise self._not_one(key, source, agent_id, found)
         return found[0]
 
-    def _matching(self, key: str, source: str, agent_id: str | None) -> list[Skill]:
+    def _find_matching(self, key: str, source: str, agent_id: str | None) -> list[Skill]:
         skills = self._skills
         winners = [row.skill for row in skills.status(agent_id).skills]
         # One that another shadows is as real on the disk; it is meant where its source has no

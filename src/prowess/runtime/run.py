@@ -480,10 +480,10 @@ class RunContext:
     def __enter__(self) -> Run:
         snapshot, variables = self._pin()
         if not self._asked.process_wide:
-            return Run(self._apart(snapshot, variables))
+            return Run(self._begin_apart(snapshot, variables))
         self._overlay = self._tools.environment.overlay.run(*variables)
         self._overlay.__enter__()
-        return self._within(snapshot, self._overlay)
+        return self._begin_within(snapshot, self._overlay)
 
     def __exit__(self, *_ended: object) -> None:
         if self._overlay is not None:
@@ -493,11 +493,11 @@ class RunContext:
         snapshot, variables = self._pin()
         if not self._asked.process_wide:
             # To look a secret up may take seconds.
-            return AsyncRun(Run(await run_in_thread(self._apart, snapshot, variables)))
+            return AsyncRun(Run(await run_in_thread(self._begin_apart, snapshot, variables)))
         overlay = self._tools.environment.overlay.run(*variables)
         await overlay.__aenter__()
         self._overlay = overlay
-        return AsyncRun(self._within(snapshot, overlay))
+        return AsyncRun(self._begin_within(snapshot, overlay))
 
     async def __aexit__(self, *_ended: object) -> None:
         # Waits for nothing, so that no cancellation can come between.
@@ -548,14 +548,14 @@ class RunContext:
             return ()
         return tuple(variables_of(own, entries, self._tools.environment.secrets()))
 
-    def _apart(self, snapshot: Snapshot, variables: tuple[SkillVariables, ...]) -> _Begun:
+    def _begin_apart(self, snapshot: Snapshot, variables: tuple[SkillVariables, ...]) -> _Begun:
         base = for_children(self._tools.environment, ())
         made = child_environment(base, *variables)
         return self._audit(
             self._begin(snapshot, RunEnvironment.of(made, self._warnings), made.values)
         )
 
-    def _within(self, snapshot: Snapshot, overlay: OverlayRun) -> Run:
+    def _begin_within(self, snapshot: Snapshot, overlay: OverlayRun) -> Run:
         try:
             values = for_children(self._tools.environment, overlay.applied)
             begun = self._begin(snapshot, RunEnvironment.of(overlay, self._warnings), values)

@@ -64,7 +64,7 @@ class ScanReviewer:
         review, problem = self._ask(files, prompt)
         if not review.answers:
             status = SecondLookStatus.UNAVAILABLE if problem else SecondLookStatus.UNREADABLE
-            return SecondLook(report, status, problem or self._unreadable())
+            return SecondLook(report, status, problem or self._explain_unreadable())
         notes = "; ".join((*((problem,) if problem else ()), *_notes(review, prompt)))
         return SecondLook(raise_report(report, review, profile), SecondLookStatus.REVIEWED, notes)
 
@@ -85,7 +85,7 @@ class ScanReviewer:
             prompt = make_prompt(files, self._nonce(), again=True) if again else None
         return review, ""
 
-    def _unreadable(self) -> str:
+    def _explain_unreadable(self) -> str:
         return f"{self._model.name}: does not answer with the JSON that it was asked for"
 
 
@@ -295,7 +295,7 @@ class ScanService:
             StoreError: it cannot be kept.
         """
         name = scanned.target.name
-        wanted = _acceptable(scanned, rule_id, evidence)
+        wanted = _find_acceptable(scanned, rule_id, evidence)
         text = " ".join(reason.split())[:_LONGEST_REASON]
         if not text:
             raise AcceptanceError(name, "an acceptance needs a reason: say why it is fine here.")
@@ -389,7 +389,7 @@ def worst(reports: Iterable[ScanReport]) -> ScanVerdict:
     return max((report.verdict for report in reports), key=order.index, default=ScanVerdict.CLEAN)
 
 
-def _acceptable(scanned: Scanned, rule_id: str, evidence: str) -> tuple[Finding, ...]:
+def _find_acceptable(scanned: Scanned, rule_id: str, evidence: str) -> tuple[Finding, ...]:
     """Return the findings to accept: of one rule, and of one place where there are several."""
     name, report = scanned.target.name, scanned.report
     if report.verdict is ScanVerdict.ERROR:

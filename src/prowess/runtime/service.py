@@ -292,7 +292,7 @@ class Places:
     homes: tuple[str, ...] = ()
 
 
-def _alone(
+def _hold_lock(
     method: Callable[Concatenate["SkillsService", _P], _R],
 ) -> Callable[Concatenate["SkillsService", _P], _R]:
     """Let one thread at a time into a method: what is kept must not change under a reader."""
@@ -330,14 +330,14 @@ class SkillsService:
         self._uses: Mapping[str, int] = {}
 
     @property
-    @_alone
+    @_hold_lock
     def settings(self) -> Settings:
         """The configuration as it was last read."""
         if self._current is None:
             self._current = self._settings.read()
         return self._current
 
-    @_alone
+    @_hold_lock
     def agent(self, agent_id: str | None = None) -> AgentSettings:
         """Return an agent, by default the default one.
 
@@ -351,7 +351,7 @@ class SkillsService:
                 return agent
         raise UnknownAgentError(agent_id, [agent.id for agent in self.settings.agents])
 
-    @_alone
+    @_hold_lock
     def folder(self, agent_id: str | None = None) -> str:
         """Return the folder in which an agent works."""
         agent = self.agent(agent_id)
@@ -359,7 +359,7 @@ class SkillsService:
             return agent.workspace
         return self.places.workspace
 
-    @_alone
+    @_hold_lock
     def workspace(self, agent_id: str | None = None) -> Workspace:
         """Return the workspace in which an agent works."""
         folder = self.folder(agent_id)
@@ -367,7 +367,7 @@ class SkillsService:
             self._workspaces[folder] = self._open_workspace(folder)
         return self._workspaces[folder]
 
-    @_alone
+    @_hold_lock
     def refresh(self, changed: Collection[str] | None = None) -> bool:
         """Look at files and config again; return whether any known snapshot changed.
 
@@ -387,14 +387,14 @@ class SkillsService:
             for agent_id, snapshot in before.items()
         )
 
-    @_alone
+    @_hold_lock
     def reconsider(self) -> None:
         """Build blocks that dropped skills anew if other skills have been used since."""
         uses = self._last_used()
         if uses != self._uses:
             self._snapshots = {key: (None, kept) for key, (_, kept) in self._snapshots.items()}
 
-    @_alone
+    @_hold_lock
     def status(self, agent_id: str | None = None) -> StatusReport:
         """Return every skill with its verdict for one agent."""
         agent, workspace = self.agent(agent_id), self.workspace(agent_id)
@@ -418,7 +418,7 @@ class SkillsService:
             problems=self.settings.problems,
         )
 
-    @_alone
+    @_hold_lock
     def find(self, name: str, agent_id: str | None = None) -> SkillStatus:
         """Return the skill that a person calls `name`.
 
@@ -454,7 +454,7 @@ class SkillsService:
             raise missed
         return status.skill
 
-    @_alone
+    @_hold_lock
     def snapshot(self, agent_id: str | None = None) -> Snapshot:
         """Return what the agent may use now; the version moves only when the meaning did."""
         agent, workspace = self.agent(agent_id), self.workspace(agent_id)
@@ -470,7 +470,7 @@ class SkillsService:
         self._snapshots[agent.id] = (state, fresh)
         return fresh
 
-    @_alone
+    @_hold_lock
     def prompt(
         self,
         agent_id: str | None = None,
@@ -488,7 +488,7 @@ class SkillsService:
         block = self.snapshot(agent_id).block
         if most_chars is not None and len(block.text) > most_chars:
             visible = [s for s in self.snapshot(agent_id).usable if s.invocation.model]
-            block = self._fit(visible, self.agent(agent_id), self._last_used, most_chars)
+            block = self._render(visible, self.agent(agent_id), self._last_used, most_chars)
         if can_read(tools):
             return block
         return PromptBlock(
@@ -505,7 +505,7 @@ class SkillsService:
             workspace, settings = self.workspace(agent_id), self.settings
         workspace.settle(skills, settings)
 
-    @_alone
+    @_hold_lock
     def resources(self, name: str, agent_id: str | None = None) -> Sequence[str]:
         """Return the files of a skill, relative to its folder."""
         return self.workspace(agent_id).sources.resources(self.find(name, agent_id).skill)
@@ -522,7 +522,7 @@ class SkillsService:
         usable = tuple(skill for skill in set_up if skill.path not in state.blocks)
         hopeful = tuple(skill for skill in set_up if _is_hopeful(state.blocks.get(skill.path)))
         visible = [skill for skill in usable if skill.invocation.model]
-        block = self._fit(visible, agent, self._look_at_uses)
+        block = self._render(visible, agent, self._look_at_uses)
         return Snapshot(
             agent_id=agent.id,
             version=0,
@@ -539,7 +539,7 @@ class SkillsService:
         self._uses = dict(self._last_used())
         return self._uses
 
-    def _fit(
+    def _render(
         self,
         visible: Sequence[Skill],
         agent: AgentSettings,

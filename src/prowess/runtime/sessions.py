@@ -30,7 +30,6 @@ from prowess.runtime.workshop.ports import WorkshopPorts
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.secrets.mask import hide_secrets
 from prowess.skills.agent_filter_snapshot import Snapshot
-from prowess.skills.model import Skill
 from prowess.skills.text import one_line
 from prowess.transcripts.sessions import Session, SessionTurn, corrects
 from prowess.transcripts.turns import ChatTurn, Role
@@ -131,7 +130,6 @@ class _Counts:
     routed: int = 0
 
     def of(self, name: str) -> SkillNumbers:
-        """Return the numbers of a skill."""
         return self.skills.setdefault(name, SkillNumbers(name=name))
 
     def counts(self, turn: SessionTurn) -> bool:
@@ -231,7 +229,7 @@ class SessionReports:
                     skill=match.skill.name,
                     score=match.score,
                     why=match.reasons[0] if match.reasons else "",
-                    description=_join_description(match.skill),
+                    description=f"{match.skill.description} {match.skill.when_to_use}".strip(),
                     in_folders=self._ports.in_folders(match.skill.source.root, harness),
                 )
 
@@ -270,10 +268,6 @@ def _sum_up(
         problems=problems,
         notes=tuple(counts.notes),
     )
-
-
-def _join_description(skill: Skill) -> str:
-    return f"{skill.description} {skill.when_to_use}".strip()
 
 
 def _count(

@@ -103,12 +103,12 @@ class SkillTexts:
         if not inner:
             text = skill.body
         else:
-            content = _scanned(skill, target, inner)
+            content = _read_scanned(skill, target, inner)
             text = content.decode("utf-8", "replace")
             doubts = () if inner.lower().endswith(_PROSE) else self._doubt(target, inner, content)
             if len({finding.rule_id for finding in doubts}) > 1:
                 # One may be a script's own matter; two are a text for whoever reads it.
-                raise _refused(skill, replace(report, findings=doubts))
+                raise _refuse(skill, replace(report, findings=doubts))
         part = _part(skill, target, text, start, (*report.findings, *doubts))
         return part if inner else replace(part, stale=self._notes(skill))
 
@@ -152,9 +152,9 @@ class SkillTexts:
         return self._check(skill, self._files.target(skill))
 
     def _check(self, skill: Skill, target: "Target") -> ScanReport:
-        report = self._report(_pinned(skill, target))
+        report = self._report(_pin(skill, target))
         if report.verdict not in _PASSES:
-            raise _refused(skill, report)
+            raise _refuse(skill, report)
         return report
 
     def _doubt(self, target: "Target", path: str, content: bytes) -> tuple[Finding, ...]:
@@ -232,7 +232,7 @@ def name_files(files: Iterable[str], wanted: str) -> str:
     return f"it has {named}{more}" if ordered else "it has no files"
 
 
-def _scanned(skill: Skill, target: "Target", path: str) -> bytes:
+def _read_scanned(skill: Skill, target: "Target", path: str) -> bytes:
     content = None if is_hidden(path) else target.files.get(path)
     if content is None:
         passed = {entry.path: entry.reason for entry in (*target.refused, *target.noted)}
@@ -243,7 +243,7 @@ def _scanned(skill: Skill, target: "Target", path: str) -> bytes:
     return content
 
 
-def _pinned(skill: Skill, target: "Target") -> "Target":
+def _pin(skill: Skill, target: "Target") -> "Target":
     if any(sha256(one).hexdigest() == skill.content_hash for one in target.files.values()):
         return target
     # The file changed after the run began: what was pinned is what the agent reads.
@@ -252,7 +252,7 @@ def _pinned(skill: Skill, target: "Target") -> "Target":
     return replace(target, files=files)
 
 
-def _refused(skill: Skill, report: ScanReport) -> UnsafeSkillError:
+def _refuse(skill: Skill, report: ScanReport) -> UnsafeSkillError:
     if report.verdict is ScanVerdict.ERROR:
         problem = f"it could not be scanned ({report.error or 'nothing was said'})."
         return UnsafeSkillError(skill.name, problem, report.findings)

@@ -222,10 +222,10 @@ def narrow_to_entry(flow: frozenset[str], key: object) -> frozenset[str]:
     if not isinstance(key, str) or not _ENTRY.fullmatch(key):
         return flow
     name = key.replace("-", "_").upper()
-    return frozenset(_narrow_label(label, name) for label in flow)
+    return frozenset(_narrow(label, name) for label in flow)
 
 
-def _narrow_label(label: str, name: str) -> str:
+def _narrow(label: str, name: str) -> str:
     if label.startswith("env:@"):
         return f"{label}_{name}"
     kept = label.startswith("credential:") and _KEPT_TOGETHER.search(label)

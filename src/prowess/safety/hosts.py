@@ -168,7 +168,7 @@ def is_page_host(host: str) -> bool:
 def is_raw_address(host: str) -> bool:
     """Whether a host is a bare public number, in any spelling that clients take."""
     address = _address(find_host(host))
-    return address is not None and not _local_address(address)
+    return address is not None and not _is_local(address)
 
 
 def is_local(host: str) -> bool:
@@ -176,11 +176,11 @@ def is_local(host: str) -> bool:
     name = find_host(host)
     address = _address(name)
     if address is not None:
-        return _local_address(address)
+        return _is_local(address)
     return name in _LOCAL_NAMES or name.endswith(tuple(f".{local}" for local in _LOCAL_NAMES))
 
 
-def _local_address(address: _Address) -> bool:
+def _is_local(address: _Address) -> bool:
     if isinstance(address, IPv4Address):
         return any(address in network for network in _LOCAL_FOUR)
     return any(address in network for network in _LOCAL_SIX)

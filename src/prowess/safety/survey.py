@@ -454,7 +454,7 @@ class Survey:
         if reading.imports:
             self.scene.imports[path] = (*self.scene.imports.get(path, ()), *reading.imports)
         if reading.unread and setting.place in {"file", "data"} and depth == 0:
-            self._unread_file(reading, snippet, setting)
+            self._note_unread(reading, snippet, setting)
         for text in reading.texts:
             calls = prose.calls_agent(text.text)
             comment = replace(setting, place="comment")
@@ -472,7 +472,7 @@ class Survey:
             if inner.view.text.strip():
                 self._read_code(inner, nested, depth + 1)
 
-    def _unread_file(self, reading: Reading, snippet: Snippet, setting: Surroundings) -> None:
+    def _note_unread(self, reading: Reading, snippet: Snippet, setting: Surroundings) -> None:
         self.unread.append(Unread(snippet.view.path, reading.unread))
         seen = reading.facts or reading.texts or reading.imports
         # Other readers make what they can of anything; this one wants a whole program.

@@ -205,7 +205,7 @@ _SEARCHES_KEPT = 4
 
 # Looser than the table: a cut line shows the beginning of a secret, and that is masked too.
 @cache
-def _loose_pattern() -> re.Pattern[str]:
+def _compile_loose() -> re.Pattern[str]:
     leads = "|".join(row.lead for row in read_addresses() if row.sure)
     return re.compile(
         r"(?<![A-Za-z0-9])(?:A(?:KIA|SIA|BIA|CCA)(?=[A-Z0-9]{6})[A-Z0-9]{6,}"
@@ -230,7 +230,7 @@ def _loose_pattern() -> re.Pattern[str]:
 def mask(text: str) -> str:
     """Return `text` with every secret cut to its first four characters."""
     for _ in range(_SEARCHES_KEPT):
-        masked = _loose_pattern().sub(_cut, text)
+        masked = _compile_loose().sub(_cut, text)
         if masked == text:
             break
         text = masked

@@ -76,7 +76,7 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 @cache
-def _variable_pattern(where: str, flags: int = 0) -> re.Pattern[str]:
+def _compile_variable(where: str, flags: int = 0) -> re.Pattern[str]:
     table = read_table("secrets/names.toml")["variables"]
     return re.compile("".join(table[where].split()), flags)
 
@@ -85,12 +85,12 @@ def is_secret_name(variable: str) -> bool:
     """Whether a variable of that name holds a secret, in any program."""
     if len(variable) > _LONGEST_VARIABLE:
         return False
-    return _variable_pattern("any", re.IGNORECASE).search(variable) is not None
+    return _compile_variable("any", re.IGNORECASE).search(variable) is not None
 
 
 def is_secret_in_environment(name: str) -> bool:
     """Whether a skill gets a variable of the environment only where it declares it."""
-    return _variable_pattern("environment").search(name.strip().upper()) is not None
+    return _compile_variable("environment").search(name.strip().upper()) is not None
 
 
 class SecretSpan(NamedTuple):
@@ -346,7 +346,7 @@ def names_setting(name: str) -> bool:
     """Return whether people keep a secret behind a setting of that name."""
     if not name or len(name) > _LONGEST:
         return bool(name)
-    squeezed, known = _SQUEEZED.sub("", name.lower()), _setting_names()
+    squeezed, known = _SQUEEZED.sub("", name.lower()), _read_settings()
     if squeezed in known.whole or known.stems.search(squeezed):
         return True
     words = _drop_trailing(plain_words(name).split())
@@ -359,7 +359,7 @@ def names_setting(name: str) -> bool:
 
 def names_secret_text(name: str) -> bool:
     """Return whether a text behind that name is a secret, though a number is none."""
-    return plain_words(name[-_LONGEST:]).rpartition(" ")[2] in _setting_names().texts
+    return plain_words(name[-_LONGEST:]).rpartition(" ")[2] in _read_settings().texts
 
 
 class _SettingNames(NamedTuple):
@@ -376,7 +376,7 @@ class _SettingNames(NamedTuple):
 
 
 @cache
-def _setting_names() -> _SettingNames:
+def _read_settings() -> _SettingNames:
     table, names = read_table("secrets/names.toml")["settings"], read_names()
     words = {name: table[name].split() for name in table if name != "reason"}
     plain = (plain_words(word) for word in names.words)

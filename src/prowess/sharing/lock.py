@@ -153,7 +153,7 @@ def parse(content: bytes, path: str) -> Lock:
     """
     try:
         values = json.loads(content.decode(), object_pairs_hook=_refuse_twins)
-        return _parse(_mapping(values, "the whole"))
+        return _parse(_read_map(values, "the whole"))
     except _VersionError as error:
         raise LockError(
             shown(path),
@@ -189,11 +189,11 @@ def _parse(values: Mapping[str, Any]) -> Lock:
     if version != VERSION or isinstance(version, bool):
         raise _VersionError(version)
     is_ours = values.get("algorithm") == ALGORITHM
-    skills = _mapping(values.get("skills"), "skills")
+    skills = _read_map(values.get("skills"), "skills")
     if len({collision_key(name) for name in skills}) != len(skills):
         raise ValueError("two of its skills are the same folder on some systems")
     entries = {
-        name: _parse_entry(name, _mapping(found, shown(name)), is_ours=is_ours)
+        name: _parse_entry(name, _read_map(found, shown(name)), is_ours=is_ours)
         for name, found in sorted(skills.items())
     }
     extra = {
@@ -206,7 +206,7 @@ def _parse(values: Mapping[str, Any]) -> Lock:
 
 def _parse_entry(name: str, found: Mapping[str, Any], *, is_ours: bool) -> LockEntry:
     _check(lambda: segments(name, max_depth=1), f"{shown(name)!r} is no name of a folder")
-    files = {path: _hex(path, sha) for path, sha in _mapping(found.get("files"), "files").items()}
+    files = {path: _hex(path, sha) for path, sha in _read_map(found.get("files"), "files").items()}
     _check(lambda: check_all(files), f"{shown(name)} has a file that no skill can have")
     required = found.get("requiredBy", [])
     if not isinstance(required, list) or not all(isinstance(one, str) for one in required):
@@ -219,9 +219,9 @@ def _parse_entry(name: str, found: Mapping[str, Any], *, is_ours: bool) -> LockE
         pinned=bool(found.get("pinned", False)),
         submodules=bool(found.get("submodules", False)),
         files=files,
-        scan=_mapping(found.get("scan", {}), "scan"),
-        approval=_mapping(found.get("approval", {}), "approval"),
-        provenance=_mapping(found.get("provenance", dict(_UNSIGNED)), "provenance"),
+        scan=_read_map(found.get("scan", {}), "scan"),
+        approval=_read_map(found.get("approval", {}), "approval"),
+        provenance=_read_map(found.get("provenance", dict(_UNSIGNED)), "provenance"),
         required_by=tuple(required),
         extra={key: value for key, value in found.items() if key not in _OWN},
     )
@@ -241,7 +241,7 @@ def _check(call: Callable[[], object], problem: str) -> None:
         raise ValueError(f"{problem}: {str(error).removesuffix('.')}") from error
 
 
-def _mapping(value: object, what: str) -> dict[str, Any]:
+def _read_map(value: object, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         # The caller reports every kind of damage in the same way.
         raise ValueError(f"{what} is no object")  # noqa: TRY004

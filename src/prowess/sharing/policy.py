@@ -323,7 +323,6 @@ class _Reader:
         return PolicyError(shown(self.path), f"line {line}: {problem}")
 
     def word(self, key: str, known: Sequence[str], default: str = "") -> WrittenValue | None:
-        """Return one of a few words."""
         if key not in self.rows:
             return WrittenValue(default, 1) if default else None
         node, line = self.rows[key]

@@ -150,7 +150,7 @@ def _read_address(asked: str) -> SourceSpec:
         plain, ref = asked, ""
         if _SCP.match(asked.rpartition("@")[0]):
             plain, _, ref = asked.rpartition("@")
-        return _git(asked, plain, "", _checked_ref(asked, ref))
+        return _git(asked, plain, "", _check_ref(asked, ref))
     is_git = asked.startswith("git+")
     plain, mark, inner = asked.removeprefix("git+").partition("#")
     # Both orders are in use: `URL@ref#path` and `URL#path@ref`.
@@ -201,7 +201,7 @@ def _git(asked: str, url: str, path: str, ref: str) -> SourceSpec:
     except PathRefused as error:
         raise SourceError(shown(asked), f"has no such path inside: {error.problem}") from error
     return SourceSpec(
-        asked=asked, kind=SourceKind.GIT, url=url, path=plain, ref=_checked_ref(asked, ref)
+        asked=asked, kind=SourceKind.GIT, url=url, path=plain, ref=_check_ref(asked, ref)
     )
 
 
@@ -218,10 +218,10 @@ def _split_ref(text: str) -> tuple[str, str]:
     if "://" in plain and "/" not in after:
         # `ssh://git@host/repo`: the sign belongs to the host.
         return text, ""
-    return plain, _checked_ref(text, ref)
+    return plain, _check_ref(text, ref)
 
 
-def _checked_ref(asked: str, ref: str) -> str:
+def _check_ref(asked: str, ref: str) -> str:
     if ref and (not _REF.match(ref) or ".." in ref):
         raise SourceError(shown(asked), f"{shown(ref)!r} is no branch, tag or commit.")
     return ref

@@ -150,12 +150,12 @@ class _Names:
     def _number(self, wanted: str) -> str:
         for first, last in _NUMBERS:
             stem = wanted[: MAX_NAME - len(f"_{last}")]
-            number = self._free(f"{stem}_", first, last)
+            number = self._find_free(f"{stem}_", first, last)
             if number <= last:
                 return f"{stem}_{number}"
         return self._beyond(wanted)
 
-    def _free(self, stem: str, first: int, last: int) -> int:
+    def _find_free(self, stem: str, first: int, last: int) -> int:
         number = self._next.get((stem, first), first)
         while number <= last and f"{stem}{number}" in self._taken:
             number += 1
@@ -169,7 +169,7 @@ class _Names:
             return plain
         # Six digits leave room for more skills than any catalog holds.
         stem = f"{wanted[: MAX_NAME - 8]}_x"
-        return f"{stem}{self._free(stem, 2, 999_999)}"
+        return f"{stem}{self._find_free(stem, 2, 999_999)}"
 
 
 def _dispatch(skill: Skill) -> ToolDispatch | None:

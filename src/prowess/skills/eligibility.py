@@ -132,10 +132,10 @@ def offer_options(
         return ()
     if all(spec.kind == "download" for spec in specs):
         return tuple(_option(spec, settings) for spec in specs)
-    return (_option(_best(specs, brew="brew" in available, settings=settings), settings),)
+    return (_option(_pick(specs, brew="brew" in available, settings=settings), settings),)
 
 
-def _best(specs: Sequence[InstallSpec], *, brew: bool, settings: InstallSettings) -> InstallSpec:
+def _pick(specs: Sequence[InstallSpec], *, brew: bool, settings: InstallSettings) -> InstallSpec:
     first = {spec.kind: spec for spec in reversed(specs)}
     order = ["brew"] if brew and settings.prefer_brew else []
     order += ["uv", "node"]
@@ -191,7 +191,7 @@ def resolve(reader: FieldReader) -> Resolved:
     """Resolve `metadata` and the dialect keys that mean the same."""
     line = reader.line("metadata")
     try:
-        raw = _raw(reader)
+        raw = _read_raw(reader)
         namespace, block = _block(raw)
         metadata, found = _openclaw(block, line)
     except UnreadableError:
@@ -204,7 +204,7 @@ def resolve(reader: FieldReader) -> Resolved:
     return Resolved(metadata=metadata, raw=raw, namespace=namespace, diagnostics=(*found, *more))
 
 
-def _raw(reader: FieldReader) -> Fields:
+def _read_raw(reader: FieldReader) -> Fields:
     if "metadata" in reader.ambiguous:
         raise UnreadableError
     value = reader.value("metadata")
@@ -311,7 +311,7 @@ def _with_dialects(
         return replace(metadata, readable=False), [problem]
     triggers = metadata.triggers
     if not _says_something(triggers):
-        triggers = _loose_triggers(raw, reader)
+        triggers = _read_loose(raw, reader)
     return (
         replace(
             metadata,
@@ -332,7 +332,7 @@ def _says_something(found: Triggers) -> bool:
     return bool(found.any or found.all or found.none)
 
 
-def _loose_triggers(raw: Fields, reader: FieldReader) -> Triggers:
+def _read_loose(raw: Fields, reader: FieldReader) -> Triggers:
     """Read triggers outside the OpenClaw block: hints only, so a bad shape is simply none."""
     for value in (raw.get("triggers"), reader.value("triggers")):
         try:
@@ -501,7 +501,7 @@ def check(skill: Skill, facts: HostFacts, settings: Settings, *, withheld: bool 
     plain = entry.enabled is not False and not unlisted and metadata.readable
     if plain and not metadata.requires and not metadata.install:
         return READY
-    missing = _missing(skill, facts, settings, entry)
+    missing = _find_missing(skill, facts, settings, entry)
     return Verdict(
         disabled=entry.enabled is False,
         blocked_by_allowlist=unlisted,
@@ -515,7 +515,7 @@ def check(skill: Skill, facts: HostFacts, settings: Settings, *, withheld: bool 
     )
 
 
-def _missing(
+def _find_missing(
     skill: Skill, facts: HostFacts, settings: Settings, entry: EntrySettings
 ) -> Requirements:
     requires, metadata, nodes = skill.metadata.requires, skill.metadata, settings.skills.nodes

@@ -68,7 +68,7 @@ def explain(situation: SkillSituation) -> Explanation:
     steps = [
         ExplanationStep(stage="found", passed=True, detail=_tell_found(situation)),
         ExplanationStep(stage="parsed", passed=True, detail=_tell_parsed(skill)),
-        _eligible(situation),
+        _explain_eligible(situation),
         _judge_allowed(situation),
         _model(skill),
     ]
@@ -141,7 +141,7 @@ def _tell_parsed(skill: Skill) -> str:
     return f"read as {skill.dialect.value}, with notes: {notes}"
 
 
-def _eligible(situation: SkillSituation) -> ExplanationStep:
+def _explain_eligible(situation: SkillSituation) -> ExplanationStep:
     skill, verdict, whose = situation.skill, situation.verdict, situation.entry_of
     withheld = f"; {explain_withheld(skill, whose)}" if whose else ""
     if verdict.eligible:

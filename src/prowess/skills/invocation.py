@@ -384,12 +384,12 @@ def near_commands(text: str, commands: Sequence[SkillCommand]) -> tuple[str, ...
         by_key.setdefault(name_key(command.skill_name), command.name)
         by_key.setdefault(name_key(command.name), command.name)
     near = [
-        by_key[key] for typed in _read_names(text) for key in _near_keys(name_key(typed), by_key)
+        by_key[key] for typed in _read_names(text) for key in _find_near(name_key(typed), by_key)
     ]
     return tuple(dict.fromkeys(near))[:_MAX_NEAR]
 
 
-def _near_keys(typed: str, keys: Collection[str]) -> list[str]:
+def _find_near(typed: str, keys: Collection[str]) -> list[str]:
     alike = difflib.get_close_matches(typed, keys, n=_MAX_NEAR, cutoff=0.6)
     # Half a name is like no whole one, yet it is what people type first.
     return alike + [key for key in keys if len(typed) > 1 and key.startswith(typed)]

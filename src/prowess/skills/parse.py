@@ -93,7 +93,7 @@ def _identity(reader: FieldReader, folder: str | None) -> list[Diagnostic]:
         found.append(
             diagnose("NAME_INVALID", f"the name {name!r} breaks the naming rule", line=line)
         )
-    if 0 < len(name) <= 4 * MAX_NAME and folder is not None and not _same(name, folder):
+    if 0 < len(name) <= 4 * MAX_NAME and folder is not None and not _is_same(name, folder):
         message = f"the name {name!r} is not the folder {folder!r}"
         found.append(diagnose("NAME_PATH_MISMATCH", message, line=line))
     description = reader.text("description")
@@ -114,7 +114,7 @@ def find_missing(reader: FieldReader) -> list[Diagnostic]:
     return found
 
 
-def _same(name: str, folder: str) -> bool:
+def _is_same(name: str, folder: str) -> bool:
     if not name.isascii():
         return unicodedata.normalize("NFKC", name) == unicodedata.normalize("NFKC", folder)
     # Through the slug, so that a name that is wrong only in case is reported once, as invalid.
@@ -276,10 +276,10 @@ def _find_identity(
         if not description:
             return diagnose("DESCRIPTION_MISSING", "a description is required", line=1)
         return _Identity(skill_id, name or skill_id, description)
-    heading, line = _first_heading(front.body), _first_line(front.body)
+    heading, line = _find_heading(front.body), _find_line(front.body)
     # A command or rule is called by its file's name; its heading says what it does.
     if document.source.kind is not RootKind.SKILLS:
-        heading, line = "", _first_line(front.body, headings=True)
+        heading, line = "", _find_line(front.body, headings=True)
     name = name or plain_name(heading)[:_MAX_NAME] or skill_id
     return _Identity(skill_id, name, description or line or NO_DESCRIPTION)
 
@@ -300,14 +300,14 @@ def _prose(body: str) -> Iterator[str]:
             yield line
 
 
-def _first_heading(body: str) -> str:
+def _find_heading(body: str) -> str:
     for line in _prose(body):
         if line.startswith("# ") and line[2:].strip():
             return line[2:].strip()
     return ""
 
 
-def _first_line(body: str, *, headings: bool = False) -> str:
+def _find_line(body: str, *, headings: bool = False) -> str:
     for line in _prose(body):
         text = line.strip()
         if text.startswith("#"):
@@ -323,7 +323,7 @@ def _invocation(document: Document, reader: FieldReader) -> tuple[Invocation, li
     tool = reader.text("command-tool") if dispatched else ""
     # Claude Code keeps a command from its model unless the author described it.
     described = document.source.kind is not RootKind.COMMANDS or bool(reader.text("description"))
-    found += _unclear_flags(reader)
+    found += _report_flags(reader)
     hidden_by = ""
     if not described:
         hidden_by = "a command without a description"
@@ -359,7 +359,7 @@ def _is_draft(document: Document) -> bool:
     return parts[0] == "auto" and len(parts) > 1 and parts[1:] != ["SKILL.md"]
 
 
-def _unclear_flags(reader: FieldReader) -> list[Diagnostic]:
+def _report_flags(reader: FieldReader) -> list[Diagnostic]:
     """Report a switch that is neither on nor off: what it means is a guess."""
     return [
         diagnose("FLAG_UNCLEAR", f"{key} is not one yes or no", line=reader.line(key))

@@ -185,12 +185,12 @@ class _Fit:
         """Return the best block: whole, shortened, names only, fewer, or only the note."""
         if self._entries and self._fits(len(self._entries), None):
             return self._block(len(self._entries), None)
-        kept = _largest(0, len(self._entries), lambda count: self._fits(count, 0))
+        kept = _find_largest(0, len(self._entries), lambda count: self._fits(count, 0))
         if kept == 0:
-            return self._last_resort()
+            return self._fit_least()
         # The kept skills get the longest description that all of them can have.
         low = _MIN_DESCRIPTION - 1
-        chars = _largest(low, _MAX_DESCRIPTION, lambda limit: self._fits(kept, limit))
+        chars = _find_largest(low, _MAX_DESCRIPTION, lambda limit: self._fits(kept, limit))
         return self._block(kept, 0 if chars == low else chars)
 
     def _fits(self, kept: int, chars: int | None) -> bool:
@@ -218,7 +218,7 @@ class _Fit:
         # White space is collapsed, so a cut behind a word loses at most one blank.
         return limit - (flat[limit - len(_ELLIPSIS) - 1] == " ")
 
-    def _last_resort(self) -> PromptBlock:
+    def _fit_least(self) -> PromptBlock:
         """Nothing fits beside the note: one skill without it, the note alone, or nothing."""
         if self._entries:
             alone = _layout(self._entries[:1], 0)
@@ -238,7 +238,7 @@ class _Fit:
         )
 
 
-def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
+def _find_largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
     """Return the largest number up to `high` that fits; `low` is taken without asking."""
     while low < high:
         middle = (low + high + 1) // 2

@@ -198,10 +198,10 @@ def closing_brace(text: str, start: int) -> int | None:
     while index < len(text):
         char = text[index]
         if char in "\"'":
-            index = _after_string(text, index)
+            index = _skip_string(text, index)
             continue
         if text.startswith(("//", "/*"), index):
-            index = _after_comment(text, index)
+            index = _skip_comment(text, index)
             continue
         depth += {"{": 1, "}": -1}.get(char, 0)
         index += 1
@@ -210,14 +210,14 @@ def closing_brace(text: str, start: int) -> int | None:
     return None
 
 
-def _after_string(text: str, start: int) -> int:
+def _skip_string(text: str, start: int) -> int:
     index = start + 1
     while index < len(text) and text[index] != text[start]:
         index += 2 if text[index] == "\\" else 1
     return index + 1
 
 
-def _after_comment(text: str, start: int) -> int:
+def _skip_comment(text: str, start: int) -> int:
     mark = "\n" if text.startswith("//", start) else "*/"
     end = text.find(mark, start + 2)
     return len(text) if end < 0 else end + len(mark)
@@ -364,7 +364,6 @@ class _Build:
         self._flow_start = 0
 
     def take(self, event: "yaml.Event") -> None:
-        """Add one event."""
         import yaml
 
         if isinstance(event, yaml.ScalarEvent):
@@ -391,7 +390,7 @@ class _Build:
         _check_tag(event)
         as_text = not event.implicit[0] or event.tag == _PLAIN_TAG_PREFIX + "str"
         self._note(event, event.value)
-        self._put(event.value if as_text else _plain(event.value))
+        self._put(event.value if as_text else _read_plain(event.value))
 
     def _open(self, event: "yaml.MappingStartEvent | yaml.SequenceStartEvent") -> None:
         if self._expects_key():
@@ -455,7 +454,7 @@ def _check_tag(event: "yaml.ScalarEvent | yaml.CollectionStartEvent") -> None:
         raise _BuildError("CUSTOM_TAG", f"the tag {tag[:60]} is not read", event)
 
 
-def _plain(text: str) -> Value:
+def _read_plain(text: str) -> Value:
     if text in _NULLS:
         return None
     if text in _BOOLS:

@@ -243,7 +243,7 @@ def validate(
     found = list(front.diagnostics)
     if front.readable:
         reader = FieldReader(front)
-        found += _standard(document, front, strict=strict)
+        found += _check_standard(document, front, strict=strict)
         found += resolve(reader).diagnostics if front.present else ()
         found += read_sidecar(document)[1]
         found += _body(front)
@@ -276,7 +276,7 @@ def _report(document: Document, found: list[Diagnostic]) -> Report:
     )
 
 
-def _standard(document: Document, front: Frontmatter, *, strict: bool) -> list[Diagnostic]:
+def _check_standard(document: Document, front: Frontmatter, *, strict: bool) -> list[Diagnostic]:
     found = standard.check(front, document.path, is_skill_file=document.is_skill_file)
     if strict:
         return found

@@ -137,7 +137,7 @@ def _tell_copilot(line: Entry, listener: EventListener) -> None:
         added = read_text(said, "transformedContent").replace(content, "", 1)
         listener.take_hint(find_skill_files(added))
     elif kind == "system.message":
-        if listed := read_listing(_listing_in(read_text(said, "content"))):
+        if listed := read_listing(_find_listing(read_text(said, "content"))):
             listener.take_listing(listed, anew=True)
     elif kind == "assistant.message":
         listener.take_reply(read_text(said, "content"))
@@ -147,7 +147,7 @@ def _tell_copilot(line: Entry, listener: EventListener) -> None:
         listener.take_use([read_text(said, "name")])
 
 
-def _listing_in(text: str) -> str:
+def _find_listing(text: str) -> str:
     """Return the list of skills in a system prompt; the rest has lists of other things."""
     return text.partition("<available_skills>")[2].partition("</available_skills>")[0]
 
@@ -206,7 +206,7 @@ def _tell_openclaw(line: Entry, listener: EventListener) -> None:
         folder = read_text(line, "cwd")
         listener.take_session(session_id=read_text(line, "id"), folder=folder, at_ms=at_ms)
     elif kind == "skills":
-        listener.take_listing(read_listing(_listing_in(read_text(line, "prompt"))), anew=True)
+        listener.take_listing(read_listing(_find_listing(read_text(line, "prompt"))), anew=True)
     message = _object(line, "message")
     content, role = message.get("content"), message.get("role")
     if role == "user":
@@ -287,14 +287,14 @@ def _tell_gemini(message: Entry, listener: EventListener) -> None:
     if kind == "user":
         _tell_user(message, listener)
     elif kind in {"gemini", "model", "assistant"}:
-        listener.take_reply(read_words(_plain(message.get("content")), "assistant"))
+        listener.take_reply(read_words(_wrap(message.get("content")), "assistant"))
         for call in _objects(message.get("toolCalls")):
             _call(read_text(call, "name"), call.get("args"), listener)
 
 
 def _tell_user(message: Entry, listener: EventListener) -> None:
     # Of a user's words those of hooks would be gone before they could be looked at.
-    words, hints = _without_hints(read_words(_plain(message.get("content")), "assistant"))
+    words, hints = _without_hints(read_words(_wrap(message.get("content")), "assistant"))
     text = read_words(words, "user")
     at_ms = read_moment_ms(message.get("timestamp"))
     if not text or _BY_PROGRAM.match(text):
@@ -314,6 +314,6 @@ def _without_hints(text: str) -> tuple[str, list[str]]:
     return words.strip(), [said for said, _, _ in parts]
 
 
-def _plain(content: object) -> object:
+def _wrap(content: object) -> object:
     """Return content whose parts are wrapped the way `words_of` knows them."""
     return [content] if isinstance(content, dict) else content

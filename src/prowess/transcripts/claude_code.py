@@ -275,7 +275,6 @@ class _Transcript:
         return (self._attached.to(branch) for branch in self._tree.branches())
 
     def tell(self, branch: Sequence[Entry], listener: EventListener) -> None:
-        """Tell what happened on a branch."""
         if listener.wants_results and self._results is None:
             self._results = self._read_results()
         for entry in branch:

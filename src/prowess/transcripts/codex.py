@@ -125,7 +125,6 @@ class _Rollout:
         self._fresh = ""
 
     def tell(self, records: Sequence[TranscriptRecord]) -> None:
-        """Tell what happened, line by line."""
         lines = [_read_line(record.value, self._left_out) for record in records]
         if self._listener.wants_results:
             for kind, payload in lines:
@@ -183,7 +182,7 @@ class _Rollout:
         elif kind == "message":
             self._tell_notice(read_words(payload.get("content"), "tool"))
         elif kind == "reasoning":
-            self._listener.take_thought(_reasoning(payload))
+            self._listener.take_thought(_read_reasoning(payload))
         elif kind.endswith(_CALL):
             self._fresh = ""
             self._tell_call(kind, payload)
@@ -307,7 +306,7 @@ def _exit_code(text: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _reasoning(payload: Entry) -> str:
+def _read_reasoning(payload: Entry) -> str:
     summary = payload.get("summary")
     parts = summary if isinstance(summary, list | tuple) else ()
     texts = [read_text(part, "text") for part in parts if isinstance(part, dict)]

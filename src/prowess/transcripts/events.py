@@ -284,12 +284,12 @@ def _elements(text: str) -> Iterator[tuple[str, str]]:
     # No pattern: an element that does not end would be searched for its end again and again.
     for part in text.split(_SKILL)[1:]:
         inner, end, _ = part.partition(_END_OF_SKILL)
-        name = _inside(inner, "name")[:_LONGEST_NAME]
+        name = _read_inside(inner, "name")[:_LONGEST_NAME]
         if end and name:
-            yield name, _inside(inner, "description")
+            yield name, _read_inside(inner, "description")
 
 
-def _inside(text: str, element: str) -> str:
+def _read_inside(text: str, element: str) -> str:
     said, end, _ = text.partition(f"<{element}>")[2].partition(f"</{element}>")
     return html.unescape(said).strip() if end else ""
 

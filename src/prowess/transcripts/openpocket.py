@@ -107,7 +107,6 @@ class _Session:
         self._about: dict[str, object] = {}
 
     def documents(self) -> Iterator[Entry]:
-        """Yield each task as a document."""
         for task, steps in zip(self._tasks, self._steps, strict=True):
             yield {**self._about, **task, "steps": steps}
 
@@ -286,7 +285,8 @@ def _tasks(lines: Sequence[str], start: int) -> list[_Task]:
 
 def _take_heading(tasks: list[_Task], lines: Sequence[str], place: int) -> bool:
     """Take a heading that OpenPocket writes; return whether it was one."""
-    line, after = lines[place], next(_find_filled(lines[place + 1 : place + 4]), "")
+    line = lines[place]
+    after = next((one for one in lines[place + 1 : place + 4] if one.strip()), "")
     if _TASK.fullmatch(line) and (not tasks or _follows_rule(tasks[-1], lines, place)):
         # Only what has ended is followed by another task, unless the program broke down.
         is_doubtful = bool(tasks) and (tasks[-1].end is None or tasks[-1].is_doubtful)
@@ -354,23 +354,23 @@ def _read_end(lines: Sequence[str]) -> dict[str, object]:
 
 def _step(number: int, lines: Sequence[str]) -> dict[str, object] | None:
     """Return a step; the first part of each name is the one that was written for it."""
-    thought = _after(lines, 0, "- thought:")
-    action = _after(lines, thought, "- action:")
-    result = _after(lines, action, "- execution_result:")
-    found = parse_action("\n".join(lines[action : _closing(lines, action, result)]))
+    thought = _find_start(lines, 0, "- thought:")
+    action = _find_start(lines, thought, "- action:")
+    result = _find_start(lines, action, "- execution_result:")
+    found = parse_action("\n".join(lines[action : _find_end(lines, action, result)]))
     if found is None:
         return None
     head = lines[: max(thought - 2, 0)]
     return make_step_record(
         number,
         found,
-        thought="\n".join(lines[thought : _closing(lines, thought, action)]),
-        result="\n".join(lines[result : _last_fence(lines, result)]),
+        thought="\n".join(lines[thought : _find_end(lines, thought, action)]),
+        result="\n".join(lines[result : _find_last_fence(lines, result)]),
         trace={"currentApp": _bullet(head, "app"), "status": _bullet(head, "status")},
     )
 
 
-def _after(lines: Sequence[str], start: int, name: str) -> int:
+def _find_start(lines: Sequence[str], start: int, name: str) -> int:
     """Return where the text of a part begins: after its name and its fence."""
     for place in range(start, len(lines) - 1):
         if lines[place] == name and lines[place + 1].startswith(_FENCE):
@@ -378,13 +378,13 @@ def _after(lines: Sequence[str], start: int, name: str) -> int:
     return len(lines)
 
 
-def _closing(lines: Sequence[str], start: int, following: int) -> int:
+def _find_end(lines: Sequence[str], start: int, following: int) -> int:
     """Return where a text ends, before its fence and the two lines of what follows."""
     end = max(start, min(following - 3, len(lines)))
-    return end if end < len(lines) and lines[end] == _FENCE else _last_fence(lines, start)
+    return end if end < len(lines) and lines[end] == _FENCE else _find_last_fence(lines, start)
 
 
-def _last_fence(lines: Sequence[str], start: int) -> int:
+def _find_last_fence(lines: Sequence[str], start: int) -> int:
     places = range(len(lines) - 1, start - 1, -1)
     return next((place for place in places if lines[place] == _FENCE), len(lines))
 
@@ -413,7 +413,3 @@ def _place_before(lines: Sequence[str], place: int) -> int:
     """Return where the last line with something on it is, within a few; else the line itself."""
     places = range(place - 1, max(-1, place - 4), -1)
     return next((before for before in places if lines[before].strip()), place)
-
-
-def _find_filled(lines: Sequence[str]) -> Iterator[str]:
-    return (line for line in lines if line.strip())

@@ -96,8 +96,8 @@ def read_trace(
     if not left_out.takes_task():
         return None
     steps = read_steps(listed, left_out)
-    message = read_field(document, "finalMessage", MOST_WORDS, left_out) or _last_words(steps)
-    problem = _written_problem(document, steps, message, left_out)
+    message = read_field(document, "finalMessage", MOST_WORDS, left_out) or _find_last_words(steps)
+    problem = _find_problem(document, steps, message, left_out)
     return Trace(
         task=task,
         ok=not problem,
@@ -122,7 +122,7 @@ def _session_of(document: Mapping[str, object], left_out: LeftOutCounts) -> str:
     return read_field(document, "sessionPath", MOST_WORDS, LeftOutCounts())
 
 
-def _written_problem(
+def _find_problem(
     document: Mapping[str, object],
     steps: Sequence[TraceStep],
     message: str,
@@ -132,7 +132,7 @@ def _written_problem(
     if "ok" not in document:
         return _unsaid_problem(steps, message, left_out)
     if document["ok"] is True:
-        return ALL_FAILED if _all_failed(steps) else ""
+        return ALL_FAILED if _has_all_failed(steps) else ""
     if document["ok"] is not False:
         left_out[NO_TRUTH] += 1
     return read_field(document, "problem", MOST_NAME, left_out) or MARKED
@@ -142,16 +142,16 @@ def _unsaid_problem(steps: Sequence[TraceStep], message: str, left_out: LeftOutC
     """Return why the agent's own end does not count; nothing where it does."""
     if not any(_is_finish(step) for step in steps):
         return NOTHING_SAID
-    if _all_failed([step for step in steps if not _is_finish(step)]):
+    if _has_all_failed([step for step in steps if not _is_finish(step)]):
         return ALL_FAILED
-    own = _last_words(steps)
+    own = _find_last_words(steps)
     if not left_out.takes_words(min(len(message), MOST_CLOSING) + min(len(own), MOST_CLOSING)):
         return NOT_JUDGED
     admits = says_not_done(message) or says_not_done(own)
     return ADMITTED if admits else ""
 
 
-def _all_failed(steps: Sequence[TraceStep]) -> bool:
+def _has_all_failed(steps: Sequence[TraceStep]) -> bool:
     return bool(steps) and all(step.failed for step in steps)
 
 
@@ -159,7 +159,7 @@ def _is_finish(step: TraceStep) -> bool:
     return find_deed(step.action, on_device=False) is Deed.FINISH and not step.failed
 
 
-def _last_words(steps: Sequence[TraceStep]) -> str:
+def _find_last_words(steps: Sequence[TraceStep]) -> str:
     finished = (step.action.text("message") for step in reversed(steps) if _is_finish(step))
     return next(finished, "")[:MOST_WORDS]
 
@@ -180,7 +180,6 @@ class _Reader:
         self.traces: list[Trace] = []
 
     def take(self, value: object, depth: int = 0) -> None:
-        """Take one value of a file."""
         if isinstance(value, list | tuple) and depth < _DEEPEST:
             for item in value:
                 self.take(item, depth + 1)

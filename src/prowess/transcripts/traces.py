@@ -349,10 +349,10 @@ def copy_fields_for(
 ) -> dict[str, Json]:
     """Return the fields of an action of this kind as plain JSON within bounds."""
     is_batch = kind.casefold() == _BATCH and isinstance(value.get(_INNER), list)
-    return copy_fields(_bound_batch(value, left_out) if is_batch else value, left_out)
+    return copy_fields(_shorten_batch(value, left_out) if is_batch else value, left_out)
 
 
-def _bound_batch(fields: Mapping[str, object], left_out: LeftOutCounts) -> Mapping[str, object]:
+def _shorten_batch(fields: Mapping[str, object], left_out: LeftOutCounts) -> Mapping[str, object]:
     """Return a batch of too many actions, or of batches in batches, as one short row of actions."""
     row: list[object] = []
     waiting: list[tuple[object, int]] = [(fields, 0)]
@@ -490,7 +490,6 @@ class _Copy:
         return self._list(value, depth)
 
     def mapping(self, value: Mapping[str, object], depth: int) -> dict[str, Json]:
-        """Return an object as plain JSON."""
         copied: dict[str, Json] = {}
         if len(value) > _MOST_FIELDS:
             self._left_out[TOO_MANY_FIELDS] += 1

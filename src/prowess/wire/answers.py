@@ -32,7 +32,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _whole(value: object) -> int | None:
+def _read_whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -52,8 +52,8 @@ def _objects(value: object) -> tuple[Json, ...]:
 
 Text = Annotated[str, BeforeValidator(_text)]
 Flag = Annotated[bool, BeforeValidator(lambda value: value is True)]
-Whole = Annotated[int | None, BeforeValidator(_whole)]
-Count = Annotated[int, BeforeValidator(lambda value: _whole(value) or 0)]
+Whole = Annotated[int | None, BeforeValidator(_read_whole)]
+Count = Annotated[int, BeforeValidator(lambda value: _read_whole(value) or 0)]
 Number = Annotated[float, BeforeValidator(_number)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_texts)]
 Object = Annotated[Json, BeforeValidator(read_object)]
@@ -293,7 +293,7 @@ class UsageTotalAnswer(GatewayAnswer):
     @classmethod
     def find_fields(cls, raw: Json) -> Json:
         """Take every other number for a count."""
-        counts = {name: _whole(value) for name, value in raw.items() if name not in _NO_COUNTS}
+        counts = {name: _read_whole(value) for name, value in raw.items() if name not in _NO_COUNTS}
         return {"counts": {name: count for name, count in counts.items() if count is not None}}
 
 

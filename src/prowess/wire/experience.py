@@ -117,7 +117,7 @@ def _outcome(value: "DraftOutcome") -> Json:
         "status": value.status.value,
         "reason": clean(value.reason) or None,
         "replaced": list(value.replaced),
-        "findings": [_finding(one) for one in value.findings],
+        "findings": [_show_finding(one) for one in value.findings],
         **_facts(value.facts),
     }
 
@@ -171,7 +171,7 @@ def _show_removed(value: "RemovedDraft") -> Json:
     }
 
 
-def _finding(value: "Finding") -> Json:
+def _show_finding(value: "Finding") -> Json:
     return {
         "severity": value.level.value,
         "ruleId": value.rule_id,

@@ -135,7 +135,7 @@ def run_environment(environment: "RunEnvironment") -> Json:
 
 def chat_event(kind: str, fields: Mapping[str, object]) -> Json:
     """Show one event of a chat: what happened, and its fields under the names that clients know."""
-    shown = {_camel(name): _plain(value) for name, value in fields.items()}
+    shown = {_camel(name): _show_plain(value) for name, value in fields.items()}
     return {"type": _camel(kind), **shown}
 
 
@@ -144,11 +144,11 @@ def _camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-def _plain(value: object) -> object:
+def _show_plain(value: object) -> object:
     if isinstance(value, Mapping):
-        return {_camel(str(name)): _plain(item) for name, item in value.items()}
+        return {_camel(str(name)): _show_plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_show_plain(item) for item in value]
     return clean(value) if isinstance(value, str) else value
 
 

@@ -50,11 +50,11 @@ def export_report(value: ExportReport, reader: Reader | None) -> Json:
             for each, notes in (value.notes or {}).items()
         ],
         "diagnostics": [diagnostic(found) for found in value.diagnostics],
-        "findings": [_finding(found) for found in value.doubts],
+        "findings": [_show_finding(found) for found in value.doubts],
     }
 
 
-def _finding(value: Finding) -> Json:
+def _show_finding(value: Finding) -> Json:
     return {
         "rule": value.rule_id,
         "file": clean(value.file),
@@ -156,7 +156,7 @@ def arrival(value: Arrival, outcome: str) -> Json:
         "issuer": clean(entry.issuer) or None,
         "notice": clean(value.notice) or None,
         "verdict": value.report.verdict.value,
-        "findings": [{**_finding(one), "level": one.level.value} for one in value.findings],
+        "findings": [{**_show_finding(one), "level": one.level.value} for one in value.findings],
         "policy": policy_decision(value.decision),
     }
 
@@ -242,8 +242,8 @@ def prepared_update(value: PreparedUpdate, outcome: str) -> Json:
         "difference": clean(value.difference),
         "scan": {
             "verdict": None if value.arrival is None else value.arrival.report.verdict.value,
-            "new": [_finding(one) for one in value.new_findings],
-            "gone": [_finding(one) for one in value.gone_findings],
+            "new": [_show_finding(one) for one in value.new_findings],
+            "gone": [_show_finding(one) for one in value.gone_findings],
         },
     }
 

@@ -289,7 +289,7 @@ class _Shapes:
     def find_unread(self, entry: "LibraryEntry") -> int:
         """Return the number of what a file that is no skill shares with others."""
         problem = entry.diagnostics[0] if entry.diagnostics else None
-        return self._number((entry.standing, problem), lambda: _unread_shape(entry))
+        return self._number((entry.standing, problem), lambda: _show_unread(entry))
 
     def _number(self, key: object, shape: Callable[[], Json]) -> int:
         if key not in self._known:
@@ -322,7 +322,7 @@ def _shape(status: SkillStatus) -> Json:
     }
 
 
-def _unread_shape(entry: "LibraryEntry") -> Json:
+def _show_unread(entry: "LibraryEntry") -> Json:
     problem = entry.diagnostics[0] if entry.diagnostics else None
     return {
         "unread": entry.standing.value,

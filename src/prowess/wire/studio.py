@@ -386,10 +386,10 @@ def compare_files(path: str, before: bytes | None, after: bytes | None) -> list[
         lineterm="",
         n=_CONTEXT,
     )
-    lines = [_moved(line, skipped) for line in found]
+    lines = [_move(line, skipped) for line in found]
     if not lines:
         return [f"{path}: only line ends differ"]
-    return [_hide(line) for line in _shorten(lines)]
+    return [line[:1] + hide_secrets(line[1:]).text for line in _shorten(lines)]
 
 
 def _lines(content: bytes | None) -> list[str]:
@@ -411,7 +411,7 @@ def _trim(old: list[str], new: list[str]) -> tuple[int, list[str], list[str]]:
     return first, old[first : len(old) - last], new[first : len(new) - last]
 
 
-def _moved(line: str, skipped: int) -> str:
+def _move(line: str, skipped: int) -> str:
     """Count the lines that were left out."""
 
     def counted(match: re.Match[str]) -> str:
@@ -425,7 +425,7 @@ def _shorten(lines: Sequence[str]) -> Iterator[str]:
     removed = [line[1:] for line in lines[2:] if line.startswith("-")]
     added = [line[1:] for line in lines[2:] if line.startswith("+")]
     if len(removed) == len(added) == 1 and max(len(removed[0]), len(added[0])) > _LONG:
-        start, end = _alike(removed[0], added[0])
+        start, end = _count_alike(removed[0], added[0])
         for line in lines:
             yield line[0] + _part(line[1:], start, end) if len(line) > _LONG else line
         return
@@ -433,7 +433,7 @@ def _shorten(lines: Sequence[str]) -> Iterator[str]:
         yield line if len(line) <= _LONG else line[:_LONG] + "…"
 
 
-def _alike(old: str, new: str) -> tuple[int, int]:
+def _count_alike(old: str, new: str) -> tuple[int, int]:
     """Return how many characters are alike at the beginning and at the end."""
     least = min(len(old), len(new))
     start = next((at for at in range(least) if old[at] != new[at]), least)
@@ -445,7 +445,3 @@ def _alike(old: str, new: str) -> tuple[int, int]:
 def _part(line: str, start: int, end: int) -> str:
     first, last = max(start - _AROUND, 0), max(len(line) - end + _AROUND, 0)
     return ("…" if first else "") + line[first:last] + ("…" if last < len(line) else "")
-
-
-def _hide(line: str) -> str:
-    return line[:1] + hide_secrets(line[1:]).text

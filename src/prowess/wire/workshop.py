@@ -242,7 +242,7 @@ def manifest(proposals: Iterable[Proposal], installed: Iterable[Skill]) -> Json:
 def _entry(value: Proposal) -> Json:
     return {
         "id": value.id,
-        "kind": _kind(value),
+        "kind": "create" if value.base_hash == _NOTHING else "update",
         "status": value.state.value,
         "title": clean(value.title),
         "description": clean(_description(value)),
@@ -380,7 +380,7 @@ def _inspection(
         "contentFits": outlook.anew is not None or not outlook.target_changed,
         "canUpdate": outlook.target_changed and not outlook.update_problem,
         "updateProblem": clean(outlook.update_problem) or None,
-        "editable": _editable(wording_of(value, current)),
+        "editable": _show_editable(wording_of(value, current)),
         "canApply": not outlook.apply_problem,
         "applyProblem": clean(outlook.apply_problem) or None,
         "canRollBack": not outlook.rollback_problem,
@@ -413,7 +413,7 @@ def evaluation(record: Json, outlook: Outlook, now: float, correlation_id: str) 
     return {**shown, "correlationId": clean(correlation_id)} if correlation_id else shown
 
 
-def _editable(words: Wording | None) -> Json | None:
+def _show_editable(words: Wording | None) -> Json | None:
     """Show what whoever revises a proposal may change: the words, not the file around them."""
     if words is None:
         return None
@@ -459,10 +459,6 @@ def event(value: ProposalEvent, version: int = 1, source: ProposalSource | None 
     return {**shown, "payload": {"note": clean(value.note)}} if value.note else shown
 
 
-def _kind(value: Proposal) -> str:
-    return "create" if value.base_hash == _NOTHING else "update"
-
-
 def _description(value: Proposal) -> str:
     # What it leads to is said by its title, where nothing is said of the skill itself.
     return (value.edit.description if value.edit is not None else "") or value.title
@@ -476,7 +472,7 @@ def _scan(value: Proposal) -> Json:
         "state": _scan_state(value),
         "scannedAt": _moment(value.updated_at),
         **{level.value: count for level, count in counts.items()},
-        "findings": [_finding(found) for found in value.findings],
+        "findings": [_show_finding(found) for found in value.findings],
     }
 
 
@@ -484,7 +480,7 @@ def _scan_state(value: Proposal) -> str:
     return "quarantined" if value.quarantine_reason else "clean"
 
 
-def _finding(value: Finding) -> Json:
+def _show_finding(value: Finding) -> Json:
     return {
         "ruleId": value.rule_id,
         "severity": value.level.value,

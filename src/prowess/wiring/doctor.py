@@ -242,26 +242,26 @@ def _open_files(runtime: Runtime) -> HarnessSettings:
 
 def places_of(home: str, project: str, environ: Mapping[str, str]) -> HarnessHomes:
     """Return where harnesses look, with the folders that variables move."""
-    claude = _given(environ, "CLAUDE_CONFIG_DIR", home)
+    claude = _find_given(environ, "CLAUDE_CONFIG_DIR", home)
     return HarnessHomes(
         project=expand_path(project, home, os.getcwd()),
         home=home,
         claude=claude or os.path.join(home, ".claude"),
         # Beside the folder by default, and inside one that a variable names.
         claude_state=os.path.join(claude or home, ".claude.json"),
-        codex=_moved(environ, "CODEX_HOME", home, ".codex"),
-        copilot=_moved(environ, "COPILOT_HOME", home, ".copilot"),
+        codex=_find_moved(environ, "CODEX_HOME", home, ".codex"),
+        copilot=_find_moved(environ, "COPILOT_HOME", home, ".copilot"),
         vscode=_vscode(home, environ),
-        opencode=os.path.join(_moved(environ, "XDG_CONFIG_HOME", home, ".config"), "opencode"),
-        openclaw=_moved(environ, "OPENCLAW_STATE_DIR", home, ".openclaw"),
+        opencode=os.path.join(_find_moved(environ, "XDG_CONFIG_HOME", home, ".config"), "opencode"),
+        openclaw=_find_moved(environ, "OPENCLAW_STATE_DIR", home, ".openclaw"),
     )
 
 
-def _moved(environ: Mapping[str, str], variable: str, home: str, name: str) -> str:
-    return _given(environ, variable, home) or os.path.join(home, name)
+def _find_moved(environ: Mapping[str, str], variable: str, home: str, name: str) -> str:
+    return _find_given(environ, variable, home) or os.path.join(home, name)
 
 
-def _given(environ: Mapping[str, str], variable: str, home: str) -> str:
+def _find_given(environ: Mapping[str, str], variable: str, home: str) -> str:
     """Return the folder that a variable names, or nothing."""
     folder = environ.get(variable, "")
     # Written in quotes, no shell has made a path of it.
@@ -310,7 +310,7 @@ def open_doctor(runtime: Runtime, agent: str | None, project: str) -> list[Check
         ("This installation", lambda: _installation(runtime)),
         ("The configuration", lambda: _config(runtime)),
         ("Skills", lambda: _skills(runtime, agent)),
-        ("Routing", lambda: _routing(runtime)),
+        ("Routing", lambda: _check_routing(runtime)),
         ("The store", lambda: _stores(runtime.folders.state)),
         ("Permissions", lambda: _permissions(runtime.folders.state)),
         ("The gateway", lambda: _gateway(runtime.folders.state)),
@@ -339,11 +339,11 @@ class _World:
             return Installed(version=read_version_beside(program))
         home = home_of(harness, self._places)
         # Connecting makes the folder where there was none: what we wrote proves nothing.
-        if not os.path.isdir(home) or is_only_ours(home, self._written(harness, home)):
+        if not os.path.isdir(home) or is_only_ours(home, self._list_written(harness, home)):
             return None
         return Installed()
 
-    def _written(self, harness: Harness, home: str) -> set[str]:
+    def _list_written(self, harness: Harness, home: str) -> set[str]:
         """Return the names in the folder of a harness below which only something of ours is."""
         names: set[str] = set()
         for path, one in self.registered(harness, ConnectScope.USER).items():
@@ -417,7 +417,7 @@ class _World:
         return time.time_ns() // 1_000_000
 
 
-def _said(level: DoctorLevel, text: str, todo: str = "") -> DoctorFinding:
+def _tell(level: DoctorLevel, text: str, todo: str = "") -> DoctorFinding:
     return DoctorFinding(area=US, level=level, text=text, todo=todo)
 
 
@@ -427,7 +427,7 @@ def _installation(runtime: Runtime) -> Iterator[DoctorFinding]:
     if program.other:
         text = f"`prowess` on your PATH is another installation: {program.other}."
         todo = "Remove one of them, or put this one first: hooks by name call the other one."
-        yield _said(DoctorLevel.WARNING, text, todo)
+        yield _tell(DoctorLevel.WARNING, text, todo)
 
 
 def _config(runtime: Runtime) -> Iterator[DoctorFinding]:
@@ -435,24 +435,24 @@ def _config(runtime: Runtime) -> Iterator[DoctorFinding]:
     wrong = [problem for problem in settings.problems if not problem.unknown]
     for problem in wrong:
         todo = f"Correct it: prowess config set {problem.key} VALUE"
-        yield _said(DoctorLevel.WARNING, f"{problem.key}: {problem.message}.", todo)
+        yield _tell(DoctorLevel.WARNING, f"{problem.key}: {problem.message}.", todo)
     if not wrong:
         there = "is fine" if os.path.exists(runtime.config.path) else "is not there: defaults count"
-        yield _said(DoctorLevel.OK, f"The configuration {there} ({runtime.config.path}).")
+        yield _tell(DoctorLevel.OK, f"The configuration {there} ({runtime.config.path}).")
 
 
 def _skills(runtime: Runtime, agent: str | None) -> Iterator[DoctorFinding]:
     report = runtime.skills.status(agent)
     usable = sum(status.usable for status in report.skills)
-    yield _said(DoctorLevel.OK, f"{len(report.skills)} skills were found, and {usable} are ready.")
+    yield _tell(DoctorLevel.OK, f"{len(report.skills)} skills were found, and {usable} are ready.")
     blocked = [(row.skill.name, row.verdict.blocked) for row in report.skills]
     found = [(name, block) for name, block in blocked if block is not None]
     for name, block in found[:_MOST_NAMED]:
         text = f"{name} is blocked by {block.by}: {block.reason}."
-        yield _said(DoctorLevel.WARNING, text, block.find_way_out(name))
+        yield _tell(DoctorLevel.WARNING, text, block.find_way_out(name))
     if len(found) > _MOST_NAMED:
         more = f"{len(found) - _MOST_NAMED} more skills are blocked."
-        yield _said(DoctorLevel.WARNING, more, "See them all: prowess check")
+        yield _tell(DoctorLevel.WARNING, more, "See them all: prowess check")
     yield from _files(report)
 
 
@@ -461,38 +461,38 @@ def _files(report: StatusReport) -> Iterator[DoctorFinding]:
     for cut in report.diagnostics:
         if cut.code.endswith("-truncated"):
             text = f"Not all of {cut.path} was loaded: {cut.message}."
-            yield _said(DoctorLevel.WARNING, text, cut.fix)
+            yield _tell(DoctorLevel.WARNING, text, cut.fix)
     broken = []
     for one in report.diagnostics:
         if one.code in _OF_POLICIES:
             is_strict = one.severity is Severity.ERROR
             level = DoctorLevel.PROBLEM if is_strict else DoctorLevel.WARNING
-            yield _said(level, f"{one.path}:{one.line}: {one.message}.", one.fix)
+            yield _tell(level, f"{one.path}:{one.line}: {one.message}.", one.fix)
         elif one.severity is Severity.ERROR:
             broken.append(one)
     for problem in broken[:_MOST_NAMED]:
         there = os.path.lexists(problem.path)
         todo = f"Look at it: prowess validate {problem.path}" if there else problem.fix
-        yield _said(DoctorLevel.WARNING, f"{problem.path} {problem.message}.", todo)
+        yield _tell(DoctorLevel.WARNING, f"{problem.path} {problem.message}.", todo)
     if len(broken) > _MOST_NAMED:
         more = f"{len(broken) - _MOST_NAMED} more files cannot be used."
-        yield _said(DoctorLevel.WARNING, more, "See them all: prowess check")
+        yield _tell(DoctorLevel.WARNING, more, "See them all: prowess check")
 
 
-def _routing(runtime: Runtime) -> Iterator[DoctorFinding]:
+def _check_routing(runtime: Runtime) -> Iterator[DoctorFinding]:
     routing = runtime.routing
     answer = routing.route(_MESSAGE)
     count, which = len(routing.index().skills), routing.settings.encoder.which
     if not routing.degraded:
         text = f"Routing knows {count} skills, and its model works ({answer.took_ms:.0f} ms)."
-        yield _said(DoctorLevel.OK, text)
+        yield _tell(DoctorLevel.OK, text)
     elif which.strip() == "none":
-        yield _said(
+        yield _tell(
             DoctorLevel.OK, f"Routing knows {count} skills, and uses words alone as configured."
         )
     else:
         todo = "Install Prowess again, or set `skills.routing.encoder`."
-        yield _said(DoctorLevel.PROBLEM, f"Routing uses words alone: {routing.degraded}.", todo)
+        yield _tell(DoctorLevel.PROBLEM, f"Routing uses words alone: {routing.degraded}.", todo)
 
 
 def _stores(state: str) -> Iterator[DoctorFinding]:
@@ -504,15 +504,15 @@ def _stores(state: str) -> Iterator[DoctorFinding]:
     for name, problem in problems.items():
         if problem:
             text = f"{name} cannot be used: {problem}."
-            yield _said(
-                DoctorLevel.PROBLEM, text, _moved_aside(os.path.join(state, name), _LOST[name])
+            yield _tell(
+                DoctorLevel.PROBLEM, text, _explain_move(os.path.join(state, name), _LOST[name])
             )
     if not any(problems.values()):
         text = f"{', '.join(there)} can be read." if there else "Nothing is stored yet."
-        yield _said(DoctorLevel.OK, text)
+        yield _tell(DoctorLevel.OK, text)
 
 
-def _moved_aside(path: str, lost: str) -> str:
+def _explain_move(path: str, lost: str) -> str:
     """Return how to put a damaged store away where nothing of it is lost for good."""
     there = [one for one in (path, f"{path}-wal", f"{path}-shm") if os.path.exists(one)]
     moves = "; ".join(f"mv {shlex.quote(one)} {shlex.quote(f'{one}.damaged')}" for one in there)
@@ -523,17 +523,17 @@ def _permissions(state: str) -> Iterator[DoctorFinding]:
     if os.path.lexists(state) and not os.path.isdir(state):
         todo = "Move it away, or set PROWESS_HOME to a folder."
         text = f"{state} is no folder, so nothing can be kept: no proposals, no settings, no log."
-        yield _said(DoctorLevel.PROBLEM, text, todo)
+        yield _tell(DoctorLevel.PROBLEM, text, todo)
         return
     unwritable = list(find_unwritable(state, (config.FILE_NAME,), _STORES))
     for path, why in unwritable:
         text = f"{path} cannot be written ({why}), so nothing that belongs there is kept."
         todo = f"Make it yours (chown -R $USER {shlex.quote(path)}), or set PROWESS_HOME elsewhere."
-        yield _said(DoctorLevel.PROBLEM, text, todo)
+        yield _tell(DoctorLevel.PROBLEM, text, todo)
     if not os.path.isdir(state):
         if unwritable:
             return
-        yield _said(DoctorLevel.OK, f"The state folder is not there yet ({state}).")
+        yield _tell(DoctorLevel.OK, f"The state folder is not there yet ({state}).")
         return
     writable, readable = find_exposed(state)
     for level, paths, what in (
@@ -544,20 +544,20 @@ def _permissions(state: str) -> Iterator[DoctorFinding]:
             named = ", ".join(paths[:_MOST_NAMED])
             more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
             todo = f"Close the folder: chmod {stat.S_IRWXU:o} {state}"
-            yield _said(level, f"{named}{more} {what} by others.", todo)
+            yield _tell(level, f"{named}{more} {what} by others.", todo)
     if not (unwritable or writable or readable):
-        yield _said(DoctorLevel.OK, f"The state folder is closed to others ({state}).")
+        yield _tell(DoctorLevel.OK, f"The state folder is closed to others ({state}).")
 
 
 def _gateway(state: str) -> Iterator[DoctorFinding]:
     answers = gateway_answers(state)
     if answers:
-        yield _said(DoctorLevel.OK, "A gateway is running and answers hooks.")
+        yield _tell(DoctorLevel.OK, "A gateway is running and answers hooks.")
     elif answers is None:
-        yield _said(DoctorLevel.OK, "Hooks answer by themselves: this system has no local sockets.")
+        yield _tell(DoctorLevel.OK, "Hooks answer by themselves: this system has no local sockets.")
     else:
         todo = "For quicker hooks, keep one running: prowess serve"
-        yield _said(DoctorLevel.OK, "No gateway is running: hooks answer by themselves.", todo)
+        yield _tell(DoctorLevel.OK, "No gateway is running: hooks answer by themselves.", todo)
 
 
 def _mcp() -> Iterator[DoctorFinding]:
@@ -565,8 +565,8 @@ def _mcp() -> Iterator[DoctorFinding]:
         import mcp
     except ImportError as error:
         todo = "Install Prowess again: pip install --upgrade prowess"
-        yield _said(DoctorLevel.PROBLEM, f"The MCP library cannot be loaded: {error.name}.", todo)
+        yield _tell(DoctorLevel.PROBLEM, f"The MCP library cannot be loaded: {error.name}.", todo)
         return
     from importlib.metadata import version
 
-    yield _said(DoctorLevel.OK, f"The MCP library is there ({version(mcp.__name__)}).")
+    yield _tell(DoctorLevel.OK, f"The MCP library is there ({version(mcp.__name__)}).")

@@ -147,7 +147,7 @@ class News:
         turn = 0
         try:
             while not self._is_stopping:
-                self._guarded("watch", self._attend_watchers)
+                self._guard("watch", self._attend_watchers)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wanted.wait(), _EVERY_SECONDS)
                 self._wanted.clear()
@@ -160,7 +160,7 @@ class News:
                 *(task for _, task in self._watchers.values()), return_exceptions=True
             )
 
-    def _guarded(self, what: str, look: Callable[[], None]) -> None:
+    def _guard(self, what: str, look: Callable[[], None]) -> None:
         """Look; what goes wrong is said, and the next look may go well."""
 
         def report(error: Exception) -> None:
@@ -193,16 +193,16 @@ class News:
         def skills() -> None:
             self._known_skills = self._skills()
 
-        self._guarded("config", config)
-        self._guarded("skills", skills)
-        self._guarded("proposals", self._tell_proposals)
+        self._guard("config", config)
+        self._guard("skills", skills)
+        self._guard("proposals", self._tell_proposals)
 
     def _look(self, turn: int) -> None:
         is_watched = all(watching.active for watching, _ in self._watchers.values())
         every = _LOOK_AT_ALL_EVERY if is_watched else _LOOK_EVERY
-        self._guarded("config", partial(self._tell_config, refresh=turn % every == 0))
-        self._guarded("skills", self._tell_skills)
-        self._guarded("proposals", self._tell_proposals)
+        self._guard("config", partial(self._tell_config, refresh=turn % every == 0))
+        self._guard("skills", self._tell_skills)
+        self._guard("proposals", self._tell_proposals)
 
     def _tell_config(self, *, refresh: bool) -> None:
         found = self._config_hash()
@@ -226,9 +226,9 @@ class News:
     def _skills(self) -> dict[str, _Seen]:
         skills = self._runtime.skills
         with skills.lock:
-            return {agent.id: self._seen(agent.id) for agent in skills.settings.agents}
+            return {agent.id: self._look_at(agent.id) for agent in skills.settings.agents}
 
-    def _seen(self, agent_id: str) -> _Seen:
+    def _look_at(self, agent_id: str) -> _Seen:
         skills, old = self._runtime.skills, self._known_skills.get(agent_id)
         state = skills.workspace(agent_id).state(skills.settings)
         version = skills.snapshot(agent_id).version
@@ -331,7 +331,7 @@ class EventFormatter(logging.Formatter):
             event = what if colon or " " not in message else record.name
             head = {"time": _time(record), "level": level, "what": event, "message": message}
             return json.dumps(head | {k: v for k, v in shown.items() if k not in head})
-        ids = "".join(f" {name}={_plain(value)}" for name, value in shown.items())
+        ids = "".join(f" {name}={_quote(value)}" for name, value in shown.items())
         return f"{_time(record)} {level:<7} {message}{ids}"
 
     def _clean(self, text: str) -> str:
@@ -345,7 +345,7 @@ def _time(record: logging.LogRecord) -> str:
     return f"{seconds}.{int(record.msecs):03}Z"
 
 
-def _plain(value: object) -> str:
+def _quote(value: object) -> str:
     text = str(value)
     return json.dumps(text) if not text or any(sign in text for sign in ' "=') else text
 

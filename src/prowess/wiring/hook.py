@@ -173,12 +173,12 @@ def answer_alone(
         if incoming is None:
             watched.note(None)
             return
-        text = _cold(incoming, environ, place)
+        text = _answer_cold(incoming, environ, place)
         show(text)
         watched.note(incoming, spoke=bool(text))
 
 
-def _cold(incoming: Incoming, environ: Mapping[str, str], place: HookPlace) -> str:
+def _answer_cold(incoming: Incoming, environ: Mapping[str, str], place: HookPlace) -> str:
     folder = folder_of(incoming, place.current, find_home(environ))
     # Not closed: the process ends at once, and what it opened is on the disk.
     message = read_typed(incoming.prompt) if incoming.moment is Moment.PROMPT else ""
@@ -316,7 +316,7 @@ class _QuickEncoder:
             self._leave()
             raise EncoderError(self.id, _BEING_MADE)
         done: list[Vectors | EncoderError] = []
-        thread = threading.Thread(target=lambda: done.append(self._tried(texts)), daemon=True)
+        thread = threading.Thread(target=lambda: done.append(self._try(texts)), daemon=True)
         thread.start()
         thread.join(max(0.0, self._until - time.monotonic()))
         found = done[0] if done else EncoderError(self.id, _TOO_BUSY)
@@ -324,7 +324,7 @@ class _QuickEncoder:
             raise found
         return found
 
-    def _tried(self, texts: Sequence[str]) -> "Vectors | EncoderError":
+    def _try(self, texts: Sequence[str]) -> "Vectors | EncoderError":
         try:
             return self._own.encode(texts)
         except EncoderError as error:
@@ -402,7 +402,7 @@ class WarmHooks:
 
     def warm(self) -> None:
         """Begin to load what the first prompt in the default agent's folder would wait for."""
-        self._warmer = threading.Thread(target=self._warm, name="hook-warming", daemon=True)
+        self._warmer = threading.Thread(target=self._warm_up, name="hook-warming", daemon=True)
         self._warmer.start()
 
     def close(self) -> None:
@@ -429,12 +429,12 @@ class WarmHooks:
         # Alone it fails in the same way, and notes why; or it is more lucky.
         with contain(lambda error: _warn("hooks.no-answer", error)):
             folder = folder_of(incoming, asked.folder, self._first.folders.home)
-            text = self._answered(incoming, folder)
+            text = self._answer(incoming, folder)
             watched.note(incoming, spoke=bool(text))
             return text
         return None
 
-    def _answered(self, incoming: Incoming, folder: str) -> str:
+    def _answer(self, incoming: Incoming, folder: str) -> str:
         runtime = self._runtime(folder)
         runtime.skills.refresh()
         context = open_hooks(runtime).context(incoming)
@@ -471,7 +471,7 @@ class WarmHooks:
         except queue.Full:
             _log().warning("hooks.learning-late: a turn was left out.")
 
-    def _warm(self) -> None:
+    def _warm_up(self) -> None:
         # The first prompt loads it then, as it always did.
         with contain(lambda error: _warn("hooks.not-warmed", error)):
             try:

@@ -162,7 +162,7 @@ class Runtime:
                 acceptances=AcceptanceFile(self.folders.state, self.state.hold),
                 reports=self.state.reports,
                 egress=lambda: self.skills.settings.skills.safety.egress,
-                trusted_names=self._trusted_names,
+                trusted_names=self._list_trusted,
                 seconds=time.thread_time,
                 now=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 clock=time.time,
@@ -171,7 +171,7 @@ class Runtime:
             self._scanning = ScanService(tools)
         return self._scanning
 
-    def _trusted_names(self) -> list[str]:
+    def _list_trusted(self) -> list[str]:
         """Return the names of skills that somebody vouched for: bundled and managed ones."""
         # Not all of the workspace: whoever scans one skill need not read the others.
         workspace = expand_path(self.skills.folder(), self.folders.home, self.folders.state)
@@ -322,7 +322,7 @@ def open_runtime(
         PathError: the workspace is not a folder.
     """
     variables = os.environ if environ is None else environ
-    current = _current_folder(workspace)
+    current = _find_current(workspace)
     folders = find_folders(variables, home, current)
     config_file = ConfigFile(os.path.join(folders.state, config.FILE_NAME))
 
@@ -379,7 +379,7 @@ def _places(
     )
 
 
-def _current_folder(workspace: str | os.PathLike[str] | None) -> str:
+def _find_current(workspace: str | os.PathLike[str] | None) -> str:
     try:
         return os.getcwd()
     except OSError as error:

@@ -89,7 +89,7 @@ class EditedSkill:
         found = [self._show(one) for one in report_on(self._item, strict=False).diagnostics]
         if self.skill is not None:
             found += self._scan(self.skill)
-            found += self._stale(check(self.skill))
+            found += self._mark_stale(check(self.skill))
         return found
 
     def _show(self, one: Diagnostic) -> lsp.Diagnostic:
@@ -110,7 +110,7 @@ class EditedSkill:
                 text = f"{one.message} {one.fix}".strip()
                 yield self._mark(one.line, text, one.rule_id, _SEVERITIES[one.level])
 
-    def _stale(self, found: SkillFreshness) -> Iterator[lsp.Diagnostic]:
+    def _mark_stale(self, found: SkillFreshness) -> Iterator[lsp.Diagnostic]:
         for one in found.stale:
             text = describe(one).partition(": ")[2]
             code = f"stale-{one.claim.kind.value}"
@@ -203,7 +203,7 @@ class EditedSkill:
         if self.skill is not None:
             for number, (old, new) in mend_lines(check(self.skill)).items():
                 if self.lines[number - 1] == old:
-                    yield f"Write: {new.strip()}", lsp.TextEdit(self._whole(number, number), new)
+                    yield f"Write: {new.strip()}", lsp.TextEdit(self._span(number, number), new)
 
     def _edit(self, after: str) -> lsp.TextEdit:
         """Return the change of the lines that differ, so that an editor keeps its place."""
@@ -216,9 +216,9 @@ class EditedSkill:
         while same < min(len(old), len(new)) - first - 1 and old[-1 - same] == new[-1 - same]:
             same += 1
         text = "\n".join(new[first : len(new) - same])
-        return lsp.TextEdit(self._whole(first + 1, len(old) - same), text)
+        return lsp.TextEdit(self._span(first + 1, len(old) - same), text)
 
-    def _whole(self, first: int, last: int) -> lsp.Range:
+    def _span(self, first: int, last: int) -> lsp.Range:
         end = lsp.Position(last - 1, _units(self.lines[last - 1]))
         return lsp.Range(lsp.Position(first - 1, 0), end)
 

@@ -52,7 +52,7 @@ def open_runs(runtime: "Runtime") -> RunPorts:
             audit=SafetyLog(runtime.folders.state),
             now=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             bind=EntrySources(runtime.folders.state).bind,
-            tools_bin=lambda: _existing(runtime.folders.tools_bin),
+            tools_bin=lambda: _find_existing(runtime.folders.tools_bin),
         ),
         sessions=runtime.sessions,
         routing=lambda: runtime.routing,
@@ -87,7 +87,7 @@ def _overlay(environ: Mapping[str, str]) -> EnvironmentOverlay:
     return EnvironmentOverlay(environ if isinstance(environ, MutableMapping) else dict(environ))
 
 
-def _existing(folder: str) -> str:
+def _find_existing(folder: str) -> str:
     return folder if os.path.isdir(folder) else ""
 
 
@@ -131,7 +131,7 @@ class Chat:
                 shell=_shell(),
                 keys=provider_keys(opened.name, runtime.skills.settings.skills.model.key_env),
                 shelf=Shelf(
-                    live=lambda named: _live(os.path.join(self.workspace, named)),
+                    live=lambda named: _read_live(os.path.join(self.workspace, named)),
                     applies=lambda: _applies(runtime),
                 ),
             ),
@@ -143,7 +143,7 @@ class Chat:
 
     def begin_anew(self) -> str:
         """Leave the conversation and begin another one; return its session."""
-        self.agent.conversation = self._fresh(_new_id())
+        self.agent.conversation = self._begin(_make_id())
         return self.agent.conversation.session_id
 
     def _keep(self, conversation: "Conversation") -> None:
@@ -151,21 +151,21 @@ class Chat:
 
     def _conversation(self, wanted: ChatRequest) -> "Conversation":
         if wanted.session_id:
-            return self._resumed(wanted.session_id, new=wanted.new)
+            return self._resume(wanted.session_id, new=wanted.new)
         latest = None if wanted.new else self._sessions.latest(self.workspace, self.agent_id)
-        return self._fresh(_new_id()) if latest is None else self._resumed(latest.session_id)
+        return self._begin(_make_id()) if latest is None else self._resume(latest.session_id)
 
-    def _resumed(self, session_id: str, *, new: bool = False) -> "Conversation":
+    def _resume(self, session_id: str, *, new: bool = False) -> "Conversation":
         kept = None if new else self._sessions.load(session_id)
         if kept is None:
-            return self._fresh(session_id)
+            return self._begin(session_id)
         from prowess.agents.conversation import read_conversation
 
         found = read_conversation(session_id, kept)
         found.workspace, found.agent_id = self.workspace, self.agent_id
         return found
 
-    def _fresh(self, session_id: str) -> "Conversation":
+    def _begin(self, session_id: str) -> "Conversation":
         # An id that cannot be kept is refused before anything is said.
         self._sessions.check(session_id)
         from prowess.agents.conversation import Conversation
@@ -202,7 +202,7 @@ def open_chat(runtime: "Runtime", wanted: ChatRequest) -> Chat:
     return Chat(runtime, wanted, opened)
 
 
-def _live(path: str) -> "Live":
+def _read_live(path: str) -> "Live":
     """Return a file of a skill as it is now."""
     from prowess.host.files.handles import read_bounded
 
@@ -228,7 +228,7 @@ def _report(error: Exception) -> None:
     traceback.print_exception(error)
 
 
-def _new_id() -> str:
+def _make_id() -> str:
     import secrets
 
     return f"chat-{secrets.token_hex(4)}"

@@ -112,7 +112,7 @@ def run_scenarios(
         keep: whether their folders are left for a person to look at.
     """
     pool = ThreadPoolExecutor(max_workers=concurrency, thread_name_prefix="prowess-qa")
-    with _listening() as log:
+    with _listen() as log:
         try:
             yield from pool.map(lambda scenario: _play(scenario, log, keep=keep), scenarios)
         finally:
@@ -352,12 +352,11 @@ class _Log(logging.Handler):
         return tuple(self._lines[threading.get_ident()])
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep one line."""
         self._lines[record.thread or threading.get_ident()].append(record.getMessage())
 
 
 @contextmanager
-def _listening() -> Iterator[_Log]:
+def _listen() -> Iterator[_Log]:
     logger, log = logging.getLogger(_LOGGER), _Log()
     level = logger.level
     logger.addHandler(log)

@@ -134,14 +134,14 @@ def configured_secrets(runtime: Runtime) -> tuple[str, str]:
     gateway = _object(runtime, runtime.config.values(), "gateway")
     for name in _SECRETS:
         if gateway.get(name) is not None:
-            raise _wrong(runtime, f"gateway.{name}", f"belongs to gateway.auth.{name}: move it")
+            raise _blame(runtime, f"gateway.{name}", f"belongs to gateway.auth.{name}: move it")
     auth = _object(runtime, gateway, "auth")
     found = {name: _secret(runtime, name, auth.get(name)) for name in _SECRETS}
     mode = auth.get("mode")
     if mode not in (None, "none", *_SECRETS):
-        raise _wrong(runtime, "gateway.auth.mode", "is neither none, token nor password: change it")
+        raise _blame(runtime, "gateway.auth.mode", "is neither none, token nor password: change it")
     if mode in _SECRETS and not found[mode]:
-        raise _wrong(runtime, "gateway.auth.mode", f"asks for gateway.auth.{mode}: set it")
+        raise _blame(runtime, "gateway.auth.mode", f"asks for gateway.auth.{mode}: set it")
     return found["token"], found["password"]
 
 
@@ -151,7 +151,7 @@ def _object(runtime: Runtime, outer: Mapping[str, Any], name: str) -> Mapping[st
         return {}
     if not isinstance(found, Mapping):
         key = name if name == "gateway" else f"gateway.{name}"
-        raise _wrong(runtime, key, "is not an object: write gateway.auth.token")
+        raise _blame(runtime, key, "is not an object: write gateway.auth.token")
     return found
 
 
@@ -160,13 +160,13 @@ def _secret(runtime: Runtime, name: str, found: object) -> str:
     if found is None:
         return ""
     if not isinstance(found, str) or _REFERENCE.fullmatch(found.strip()):
-        raise _wrong(runtime, key, "is not the text itself, and references are not followed here")
+        raise _blame(runtime, key, "is not the text itself, and references are not followed here")
     if not found.strip():
-        raise _wrong(runtime, key, "is blank: give it, or remove it")
+        raise _blame(runtime, key, "is blank: give it, or remove it")
     return usable_secret(f"{key} in {runtime.config.path}", found)
 
 
-def _wrong(runtime: Runtime, key: str, problem: str) -> GatewayStartError:
+def _blame(runtime: Runtime, key: str, problem: str) -> GatewayStartError:
     return GatewayStartError(
         f"{key} in {runtime.config.path} {problem}, or set {TOKEN_VARIABLE} instead."
     )
@@ -412,12 +412,12 @@ def _services(
         ),
         removals=Removals(runtime.skills, SkillRemoval(state), time.time, told),
         usage=runtime.usage,
-        accept=lambda *given: _telling(told, accept_finding(runtime, *given)),
-        revoke=lambda *given: _telling(told, revoke_finding(runtime, *given)),
+        accept=lambda *given: _tell(told, accept_finding(runtime, *given)),
+        revoke=lambda *given: _tell(told, revoke_finding(runtime, *given)),
         nodes=nodes,
         stopping=hub.stopping,
         why=runtime.why,
-        validate=lambda name, agent, strict: _validated(runtime, name, agent, strict=strict),
+        validate=lambda name, agent, strict: _validate(runtime, name, agent, strict=strict),
         search_registries=lambda words: search_registries(
             open_sources(runtime), runtime.skills.settings.skills.install.registries, words
         ),
@@ -431,7 +431,7 @@ def _services(
     )
 
 
-def _telling(told: Callable[[], None], changed: tuple[Acceptance, ...]) -> tuple[Acceptance, ...]:
+def _tell(told: Callable[[], None], changed: tuple[Acceptance, ...]) -> tuple[Acceptance, ...]:
     """Return what the operator changed, once everybody is told."""
     told()
     return changed
@@ -462,13 +462,13 @@ def _options(
         token=token,
         password=password,
         loopback_only=is_local,
-        allowed_hosts=() if is_local else _own_names(request.host),
+        allowed_hosts=() if is_local else _find_own_names(request.host),
         configured=configured,
         version=__version__,
     )
 
 
-def _own_names(host: str) -> tuple[str, ...]:
+def _find_own_names(host: str) -> tuple[str, ...]:
     """Return the names by which others reach this machine, as far as it knows them itself."""
     name = socket.gethostname()
     try:
@@ -479,7 +479,7 @@ def _own_names(host: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((host, name, *sorted(addresses))))
 
 
-def _validated(
+def _validate(
     runtime: Runtime, name: str | None, agent: str | None, *, strict: bool
 ) -> Sequence[Report]:
     """Validate the file of one skill, or all that the agent's workspace finds.
@@ -545,7 +545,7 @@ def serve(request: ServeRequest, ready: Callable[[str, ServedGateway], None]) ->
     """
     gateway = open_gateway(request)
     with ExitStack() as stack:
-        stack.enter_context(_speaking(request, gateway))
+        stack.enter_context(_speak(request, gateway))
         lock = stack.enter_context(only_instance(gateway.runtime.folders.state))
         bound = stack.enter_context(listening(request))
         stack.callback(gateway.close)
@@ -613,7 +613,7 @@ def serve_hub(
 
 
 @contextmanager
-def _speaking(request: ServeRequest, gateway: ServedGateway) -> Iterator[None]:
+def _speak(request: ServeRequest, gateway: ServedGateway) -> Iterator[None]:
     """Write the log, and send traces and metrics where the environment says so."""
     options = gateway.options
     hidden = (options.token, options.password, gateway.runtime.state.database_password)

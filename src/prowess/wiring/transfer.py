@@ -57,7 +57,7 @@ def open_installing(runtime: Runtime) -> InstallService:
     """Return what installs the programs that skills need."""
     folders, environ = runtime.folders, runtime.environ
     machine = InstallMachine(
-        tools=folders.tools, environ=environ, configured=lambda: _configured(runtime)
+        tools=folders.tools, environ=environ, configured=lambda: _list_configured(runtime)
     )
 
     def missing(names: Sequence[str]) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ def _scan(runtime: Runtime, skill: Skill) -> ScanReport:
     return runtime.scanning.scan_target(target).report
 
 
-def _configured(runtime: Runtime) -> set[str]:
+def _list_configured(runtime: Runtime) -> set[str]:
     """Return the variables that hold what the config gives to skills, and keys of our own."""
     settings = runtime.skills.settings.skills
     entries = settings.entries

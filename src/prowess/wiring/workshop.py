@@ -132,7 +132,6 @@ class _World:
             return self._runtime.skills.settings.workshop
 
     def workspace(self, agent_id: str) -> str:
-        """Return the folder in which an agent works."""
         return self._runtime.skills.workspace(agent_id or None).folder
 
     def folder(self, workspace: str, skill: str, place: str) -> SkillFolder:
@@ -158,7 +157,7 @@ class _World:
 
     def route(self, message: str, agent_id: str) -> tuple[str, float] | None:
         """Return the skill that a message would load, if the workshop may write it."""
-        if not self._writable_skills(agent_id):
+        if not self._list_writable(agent_id):
             # Nothing to find: an encoder takes a second to load, and the user waits for the turn.
             return None
         # Where there is no route, the topic's skill is always there to fall back on.
@@ -201,7 +200,7 @@ class _World:
         """Return the skills of the workspace that the workshop may write."""
         return [
             Neighbour(name=skill.id, description=skill.description, body=skill.body)
-            for skill in self._writable_skills(agent_id)
+            for skill in self._list_writable(agent_id)
         ]
 
     def ask(self, instructions: str, question: str, seconds: float) -> str:
@@ -238,7 +237,7 @@ class _World:
         skills = self._runtime.skills
         return tuple(skills.workspace(agent_id or None).state(skills.settings).scan.skills)
 
-    def _writable_skills(self, agent_id: str) -> list[Skill]:
+    def _list_writable(self, agent_id: str) -> list[Skill]:
         workspace = self.workspace(agent_id)
         return [skill for skill in self._skills(agent_id) if _may_write(skill, workspace)]
 
@@ -336,7 +335,7 @@ def _copy_store(path: str, folder: str) -> None:
         return
     try:
         with (
-            closing(sqlite3.connect(f"file:{_quoted(path)}?mode=ro", uri=True)) as source,
+            closing(sqlite3.connect(f"file:{_quote(path)}?mode=ro", uri=True)) as source,
             closing(sqlite3.connect(os.path.join(folder, STORE_FILE))) as copy,
         ):
             source.backup(copy)
@@ -344,7 +343,7 @@ def _copy_store(path: str, folder: str) -> None:
         raise StoreError(path, f"cannot be read ({error}): try again.") from error
 
 
-def _quoted(path: str) -> str:
+def _quote(path: str) -> str:
     """Return a path as part of an address."""
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 

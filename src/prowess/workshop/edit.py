@@ -56,7 +56,7 @@ def redescribe(content: bytes, description: str) -> bytes:
         return content
     found = _with(content.decode(), f"description: {quote_yaml(line)}").encode()
     new = frontmatter.read(frontmatter.decode(found).text)
-    if (_others(old), old.body) != (_others(new), new.body) or _said(new) != line:
+    if (_list_others(old), old.body) != (_list_others(new), new.body) or _read_said(new) != line:
         raise ProposalInputError(_BY_HAND, field="description")
     return found
 
@@ -93,11 +93,11 @@ def _key(line: str) -> str:
     return squeeze(found[2]) if found else ""
 
 
-def _others(front: frontmatter.Frontmatter) -> dict[str, object]:
+def _list_others(front: frontmatter.Frontmatter) -> dict[str, object]:
     return {key: value for key, value in front.fields.items() if squeeze(key) != "description"}
 
 
-def _said(front: frontmatter.Frontmatter) -> str:
+def _read_said(front: frontmatter.Frontmatter) -> str:
     return FieldReader(front).text("description") if front.readable else ""
 
 
@@ -236,7 +236,7 @@ def make_edit(skill: str, current: bytes | None, edit: Edit, title: str = "") ->
     if isinstance(edit, Append):
         if current is None:
             heading = re.sub(r"[-_]+", " ", skill).title()
-            body = f"# {heading}\n\n## {edit.section}\n\n{_trimmed(edit.body)}"
+            body = f"# {heading}\n\n## {edit.section}\n\n{_trim(edit.body)}"
             return new_skill(skill, edit.description or title, body)
         return append_text(current, edit.section, edit.body)
     if current is None:
@@ -264,7 +264,7 @@ def new_skill(name: str, description: str, body: str) -> bytes:
         f"  {PROVENANCE}: {WRITTEN_BY}",
         "---",
         "",
-        _trimmed(front.body),
+        _trim(front.body),
         "",
     )
     return "\n".join(lines).encode()
@@ -284,7 +284,7 @@ def append_text(content: bytes, section: str, body: str) -> bytes:
         ProposalInputError: the file cannot be edited there, or the body would break what follows.
     """
     page = _Page.read(content)
-    addition = _trimmed(_unix(check_sound(body))).split("\n")
+    addition = _trim(_unix(check_sound(body))).split("\n")
     if not "".join(addition).strip():
         raise ProposalInputError("body required", field="content")
     refuse_open("\n".join(addition))
@@ -368,7 +368,7 @@ class _Page:
         self.lines = [_LINE_ENDS.sub("", line) for line in _BETWEEN_LINES.split(lines) if line]
         self.tokens = parse_blocks(self.lines)
         self.headings = _headings(self.tokens)
-        self._newline = _usual_end(raw)
+        self._newline = _find_end(raw)
 
     @classmethod
     def read(cls, content: bytes) -> "_Page":
@@ -505,7 +505,7 @@ def _has_block(lines: list[str], block: list[str]) -> bool:
     return any(found[at : at + size] == wanted for at in range(len(found) - size + 1))
 
 
-def _usual_end(lines: list[str]) -> str:
+def _find_end(lines: list[str]) -> str:
     ends = [match[0] for line in lines if (match := _LINE_ENDS.search(line))]
     return max(("\n", "\r\n", "\r"), key=ends.count)
 
@@ -514,6 +514,6 @@ def _unix(text: str) -> str:
     return _LINE_ENDS.sub("\n", text)
 
 
-def _trimmed(text: str) -> str:
+def _trim(text: str) -> str:
     """Return `text` without blank lines around it."""
     return re.sub(r"\A(?:[ \t]*\n)+", "", text.rstrip())

@@ -76,11 +76,11 @@ def missed(session: Session, sure: Mapping[int, Sequence[Sure]]) -> Iterator[Mis
     before: set[str] = set()
     turns = [turn for turn in session.turns if not _is_builtin(turn, session, sure)]
     for place, turn in enumerate(turns):
-        used = {*before, *_plain(turn.used)}
+        used = {*before, *_fold(turn.used)}
         for one in () if turn.by_hand else sure.get(turn.number, ()):
-            listed = _listed(session, turn, one)
+            listed = _explain_listed(session, turn, one)
             if listed and one.skill not in used:
-                yield _judged(session, turns[place : place + 1 + _WINDOW], one, listed, sure)
+                yield _judge(session, turns[place : place + 1 + _WINDOW], one, listed, sure)
         before = used
 
 
@@ -100,7 +100,7 @@ def asks_for(prompt: str, skill: str) -> bool:
     return re.search(pattern, prompt, re.IGNORECASE) is not None
 
 
-def _plain(names: Sequence[str]) -> set[str]:
+def _fold(names: Sequence[str]) -> set[str]:
     return {plain_name(name) for name in names}
 
 
@@ -108,11 +108,11 @@ def _is_builtin(turn: SessionTurn, session: Session, sure: Mapping[int, Sequence
     """Return whether a turn is a command of the harness itself, which says nothing of the work."""
     if not turn.by_hand:
         return False
-    known = {one.skill for found in sure.values() for one in found} | _plain(tuple(session.shown))
+    known = {one.skill for found in sure.values() for one in found} | _fold(tuple(session.shown))
     return plain_name(turn.by_hand) not in known
 
 
-def _listed(session: Session, turn: SessionTurn, one: Sure) -> str:
+def _explain_listed(session: Session, turn: SessionTurn, one: Sure) -> str:
     """Say how a skill was listed; nothing where it was not."""
     if turn.listed is None:
         return "in the harness's folders (it does not log what it lists)" if one.in_folders else ""
@@ -132,7 +132,7 @@ def _listed(session: Session, turn: SessionTurn, one: Sure) -> str:
     return "listed"
 
 
-def _judged(
+def _judge(
     session: Session,
     turns: Sequence[SessionTurn],
     one: Sure,
@@ -142,7 +142,7 @@ def _judged(
     turn, *following = turns
     proof, told = _proof(following, one.skill, sure)
     matched = f" ({one.why})" if one.why else ""
-    hinted = "a hook had named it to the agent" if one.skill in _plain(turn.hinted) else ""
+    hinted = "a hook had named it to the agent" if one.skill in _fold(turn.hinted) else ""
     parts = (listed, f"router {one.score:.2f} sure{matched}", told, hinted)
     return Missed(
         kind=MissKind.PROBABLE if proof is None else MissKind.MISSED,
@@ -165,8 +165,8 @@ def _proof(
             return turn, f"{when} called it by hand (/{turn.by_hand})"
         if asks_for(turn.prompt, skill):
             return turn, f"{when} asked for it by its name"
-        others = ({one.skill for one in sure.get(turn.number, ())} | _plain(turn.used)) - {skill}
-        how = _corrected(turn, skill, is_other_task=bool(others))
+        others = ({one.skill for one in sure.get(turn.number, ())} | _fold(turn.used)) - {skill}
+        how = _explain_correction(turn, skill, is_other_task=bool(others))
         if how:
             return turn, f"{when} {how}"
         # With another task in between, a later correction is about that one.
@@ -175,10 +175,10 @@ def _proof(
     return None, ""
 
 
-def _corrected(turn: SessionTurn, skill: str, *, is_other_task: bool) -> str:
+def _explain_correction(turn: SessionTurn, skill: str, *, is_other_task: bool) -> str:
     """Say how a prompt corrects what was done without the skill; nothing where it does not."""
     if find_correction(turn.prompt) in _OF_A_SKILL or speaks_of_using_a_skill(turn.prompt):
-        if any(asks_for(turn.prompt, name) for name in _plain(turn.listed or ()) - {skill}):
+        if any(asks_for(turn.prompt, name) for name in _fold(turn.listed or ()) - {skill}):
             # It is another skill that this person misses.
             return ""
         if not is_other_task:
@@ -210,23 +210,23 @@ def lesson(words: str, skill: str) -> str:
     if len(text) > LONGEST or not describe_correction(text):
         # So long a text is a task of its own, and so is one that corrects nothing.
         return ""
-    sentences = [_opened(one) for one in _SENTENCE.split(_opened(text))]
+    sentences = [_cut_opening(one) for one in _SENTENCE.split(_cut_opening(text))]
     telling = [one for one in sentences if one and _tells(one) and not asks_for(one, skill)]
     found = " ".join(one for one in telling if not objects(one) or _says_what(one))
-    return found[:1].upper() + found[1:] if len(found) >= _shortest(found) else ""
+    return found[:1].upper() + found[1:] if len(found) >= _find_shortest(found) else ""
 
 
 @cache
-def _opening() -> re.Pattern[str]:
+def _compile_opening() -> re.Pattern[str]:
     """Return how people begin before they come to it, more than once."""
     words = "|".join(read_table("workshop/missed_activations.toml")["openings"])
     ends = r"[,.!;:\u2013\u2014\u3002\uff01\uff0c\u3001\u060c\u0964-]"
     return re.compile(rf"\W{{0,5}}(?:(?:{words})\s{{0,2}}{ends}+\s{{0,2}}){{1,4}}", re.IGNORECASE)
 
 
-def _opened(sentence: str) -> str:
+def _cut_opening(sentence: str) -> str:
     """Return a sentence without the words that only reject."""
-    match = _opening().match(f"{sentence} ")
+    match = _compile_opening().match(f"{sentence} ")
     return sentence[match.end() :].strip() if match else sentence.strip()
 
 
@@ -244,6 +244,6 @@ def _says_what(sentence: str) -> bool:
     return not _SAYS_WHAT.isdisjoint(describe(sentence))
 
 
-def _shortest(text: str) -> int:
+def _find_shortest(text: str) -> int:
     """Return how long an instruction is at least: some scripts say a word with one sign."""
     return _SHORTEST if max(text, default="") < "\u2e80" else _SHORTEST // 2

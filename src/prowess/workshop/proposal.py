@@ -306,25 +306,25 @@ def skill_name(text: str, title: str = "") -> str:
         ProposalSecretError: it holds a credential, which would not show in its normal form.
     """
     refuse_secrets({"skillName": text})
-    name = _normal(_unaccented(text))
+    name = _normalise(_strip_accents(text))
     if name in SKIPPED_FOLDERS:
         problem = f'skillName "{name}" names a folder that is passed over: take another'
         raise ProposalInputError(problem, field="skillName")
     if _NAME.fullmatch(name):
         return name
-    other = _normal(_unaccented(title))
+    other = _normalise(_strip_accents(title))
     better = other if _NAME.fullmatch(other) else _SPARE_NAME
     shown = json.dumps(text[:_LONGEST_NAME])
     problem = f'skillName {shown} cannot name a folder: try "{better}"'
     raise ProposalInputError(problem, field="skillName")
 
 
-def _normal(text: str) -> str:
+def _normalise(text: str) -> str:
     name = re.sub(r"[^a-z0-9_-]+", "-", text.strip().lower())
     return name.strip("_-")[:_LONGEST_NAME].rstrip("_-")
 
 
-def _unaccented(text: str) -> str:
+def _strip_accents(text: str) -> str:
     """Return `text` with the plain letters of accented ones; what has none stays as it is."""
     letters = unicodedata.normalize("NFKD", text[:_MOST_READ].casefold())
     return "".join(letter for letter in letters if not unicodedata.combining(letter))

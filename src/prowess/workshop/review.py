@@ -59,7 +59,7 @@ def transcript(lines: Sequence[tuple[str, str]]) -> str:
     kept: list[str] = []
     room = MOST_TRANSCRIPT
     for role, text in reversed(lines):
-        shown = _BLANK_LINES.sub("\n\n", _shown(_window(text)))
+        shown = _BLANK_LINES.sub("\n\n", _show(_window(text)))
         if not shown:
             continue
         speaker = one_line(role).translate(_BRACKETS) or "other"
@@ -75,7 +75,7 @@ def transcript(lines: Sequence[tuple[str, str]]) -> str:
 def excerpts(skills: Sequence[tuple[str, str]]) -> str:
     """Return the beginnings of skills, given as names and texts, in their order."""
     blocks = [
-        f"\u27e6skill\u27e7 {one_line(name).translate(_BRACKETS)}\n{_beginning(text)}"
+        f"\u27e6skill\u27e7 {one_line(name).translate(_BRACKETS)}\n{_show_beginning(text)}"
         for name, text in skills[:MOST_SKILLS]
     ]
     return "\n".join(blocks) or NO_SKILLS
@@ -89,7 +89,7 @@ def topic(lines: Sequence[tuple[str, str]]) -> str:
     for text in reversed(said):
         if room <= 0:
             break
-        latest.append(_shown(_window(text))[-room:])
+        latest.append(_show(_window(text))[-room:])
         room -= len(latest[-1])
     return "\n".join(reversed(latest))
 
@@ -101,7 +101,7 @@ def instructions(fence: str) -> str:
         ValueError: a stranger could guess the fence.
     """
     # Not by `format`: the braces of the examples are their own.
-    return read_text("workshop/reviewer.txt").replace("{fence}", _checked(fence))
+    return read_text("workshop/reviewer.txt").replace("{fence}", _check(fence))
 
 
 def question(transcript: str, excerpts: str, fence: str) -> str:
@@ -110,7 +110,7 @@ def question(transcript: str, excerpts: str, fence: str) -> str:
     Raises:
         ValueError: a stranger could guess the fence.
     """
-    _checked(fence)
+    _check(fence)
     quoted = (("existing skills", excerpts), ("conversation", transcript))
     parts = [
         f"\u27e6{name} {fence} begin\u27e7\n{text.replace(fence, _STARS)}\n"
@@ -124,20 +124,20 @@ def without_secrets(text: str) -> str:
     """Return `text` with everything masked that looks like a credential, keys as a whole."""
     whole = _PRIVATE_KEY.sub(rf"\1{_STARS}", text)
     # Masked by form first, which leaves a beginning; then all that only its place gives away.
-    return mask_credentials(_BARE.sub(_starred, mask(whole)))
+    return mask_credentials(_BARE.sub(_star, mask(whole)))
 
 
-def _starred(hit: re.Match[str]) -> str:
+def _star(hit: re.Match[str]) -> str:
     return hit[0] if _STARS in hit["value"] else f"{hit['lead']}{_STARS}"
 
 
-def _checked(fence: str) -> str:
+def _check(fence: str) -> str:
     if len(fence) < SHORTEST_NONCE or not (fence.isascii() and fence.isalnum()):
         raise ValueError(f"a fence is {SHORTEST_NONCE} letters and digits or more")
     return fence
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     return without_secrets(clean(_LINE_ENDS.sub("\n", text)).translate(_BRACKETS)).strip()
 
 
@@ -172,9 +172,9 @@ def _end_of(speaker: str, text: str, room: int) -> str:
     return f"{head} {last[-(room - 1) :]}" if room > 1 else ""
 
 
-def _beginning(text: str) -> str:
+def _show_beginning(text: str) -> str:
     # Blank lines stay: the model must be able to quote what it wants to replace.
-    shown = _shown(text[: 8 * MOST_EXCERPT])
+    shown = _show(text[: 8 * MOST_EXCERPT])
     if len(shown) <= MOST_EXCERPT:
         return shown
     cut = shown[: MOST_EXCERPT - len(_REST)]
@@ -228,12 +228,12 @@ class _ReplyError(Exception):
 def read_reply(text: str) -> Reading:
     """Return what a reply says; takes time in proportion to its length, whatever it holds."""
     try:
-        return _understood(_only_object(text))
+        return _understand(_read_object(text))
     except (_ReplyError, ProposalError) as error:
         return Unreadable(str(error))
 
 
-def _only_object(text: str) -> Mapping[str, Any]:
+def _read_object(text: str) -> Mapping[str, Any]:
     if len(text) > LONGEST_REPLY:
         raise _ReplyError(f"the reply is longer than {LONGEST_REPLY} characters")
     text = _THOUGHTS.sub("", text)
@@ -244,7 +244,7 @@ def _only_object(text: str) -> Mapping[str, Any]:
     while start is not None:
         if start["list"]:
             raise _ReplyError("the reply is a list, not one object")
-        value, end = _decoded(text, start.start("object"))
+        value, end = _decode(text, start.start("object"))
         if found and value and value != found:
             raise _ReplyError("the reply holds several different objects")
         found = found or value
@@ -265,7 +265,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_without_repetition)
 
 
-def _decoded(text: str, start: int) -> tuple[Mapping[str, Any], int]:
+def _decode(text: str, start: int) -> tuple[Mapping[str, Any], int]:
     try:
         value, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
@@ -279,14 +279,14 @@ def _decoded(text: str, start: int) -> tuple[Mapping[str, Any], int]:
     return value, end
 
 
-def _understood(found: Mapping[str, Any]) -> Suggestion | NoUpdate:
+def _understand(found: Mapping[str, Any]) -> Suggestion | NoUpdate:
     action = found.get("action")
     if action == "none":
         return NoUpdate()
     if not isinstance(action, str) or action not in {"create", "append", "replace"}:
         raise _ReplyError("action must be create, append, replace or none")
     title = one_line(_text(found, "title"))[:_LONGEST_TITLE]
-    skill = skill_name(_needed(found, "skillName"), title)
+    skill = skill_name(_require(found, "skillName"), title)
     title = title or f"Skill update: {skill}"
     return Suggestion(
         skill=skill,
@@ -299,14 +299,14 @@ def _understood(found: Mapping[str, Any]) -> Suggestion | NoUpdate:
 
 def _edit(action: str, found: Mapping[str, Any], title: str) -> Edit:
     if action == "replace":
-        old = _needed(found, "oldText")
+        old = _require(found, "oldText")
         # An empty one deletes the old text; a missing one says nothing.
-        new = _text(found, "newText") if found.get("newText") == "" else _needed(found, "newText")
+        new = _text(found, "newText") if found.get("newText") == "" else _require(found, "newText")
         if old == new:
             raise _ReplyError("oldText and newText are the same")
         return Replace(old_text=old, new_text=new)
     description = one_line(_text(found, "description")) or title
-    body = _needed(found, "body")
+    body = _require(found, "body")
     if action == "create":
         return Create(description=description, body=body)
     return Append(section=_section(_text(found, "section")), body=body, description=description)
@@ -320,7 +320,7 @@ def _section(text: str) -> str:
     return section
 
 
-def _needed(found: Mapping[str, Any], key: str) -> str:
+def _require(found: Mapping[str, Any], key: str) -> str:
     text = _text(found, key)
     if not text.strip():
         raise _ReplyError(f"{key} required")

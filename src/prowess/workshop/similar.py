@@ -48,13 +48,13 @@ class Neighbour:
 def shares_subject(new: Neighbour, others: Iterable[Neighbour]) -> bool:
     """Return whether a router's scores could make a difference: asking one can take long."""
     subject = _subject(new)
-    return any(_shared(subject, _subject(other)) >= _WORTH_NAMING for other in others)
+    return any(_compare(subject, _subject(other)) >= _WORTH_NAMING for other in others)
 
 
 def find_nearest(new: Neighbour, others: Iterable[Neighbour]) -> tuple[Similar, ...]:
     """Return the skills that say nearly what `new` says, the nearest first."""
     subject = _subject(new)
-    near = [(_shared(subject, _subject(other)), other) for other in others]
+    near = [(_compare(subject, _subject(other)), other) for other in others]
     # The bodies of a thousand skills are too many to compare with.
     near.sort(key=lambda pair: -(pair[0] + pair[1].score))
     mine = _runs(new)
@@ -92,7 +92,7 @@ def as_addition(body: str, page: str) -> str:
     kept = []
     for at, line in enumerate(lines):
         if at in heads:
-            kept += _lowered(heads[at], line)
+            kept += _lower(heads[at], line)
         elif at in verbatim or not (_BULLET.match(line) and line.strip() in known):
             kept.append(line)
     return "\n".join(kept).strip("\n")
@@ -116,7 +116,7 @@ def _structure(lines: list[str]) -> tuple[dict[int, tuple[int, str]], set[int]]:
     return heads, verbatim
 
 
-def _lowered(head: tuple[int, str], line: str) -> list[str]:
+def _lower(head: tuple[int, str], line: str) -> list[str]:
     level, title = head
     if level == 1 or title.casefold() == DEFAULT_SECTION.casefold():
         return []
@@ -137,7 +137,7 @@ def _runs(one: Neighbour) -> frozenset[tuple[str, ...]]:
     return frozenset(zip(*(words[start:] for start in range(_RUN)), strict=False))
 
 
-def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+def _compare(one: frozenset[str], other: frozenset[str]) -> float:
     both = len(one) + len(other)
     return 2 * len(one & other) / both if both else 0.0
 

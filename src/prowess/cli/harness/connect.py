@@ -65,7 +65,7 @@ def connect_command(
             "Nobody can be asked here: give --yes to write, or --dry-run to look"
         )
     where = _scope(project=project, user=user)
-    connecting = _connecting(workspace)
+    connecting = _open(workspace)
     request = ConnectRequest(
         harness=Harness(harness), scope=where, remove=remove, with_mcp=not no_mcp
     )
@@ -103,7 +103,7 @@ def _scope(*, project: bool, user: bool) -> ConnectScope | None:
     return ConnectScope.USER if user else None
 
 
-def _connecting(workspace: str | None) -> Connecting:
+def _open(workspace: str | None) -> Connecting:
     # Late: it reads settings files of every kind, which nothing else needs.
     from prowess.wiring.doctor import open_connecting
 

@@ -36,7 +36,7 @@ def run_and_leave() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _call.begun = _find_begin()
     # Where all of it went before we began, there is still enough to say so.
-    limit_time(max(_LEAST_SECONDS, _allowed()))
+    limit_time(max(_LEAST_SECONDS, _count_seconds()))
     _answer()
     # The caller may have gone.
     with suppress(OSError, ValueError, AttributeError):
@@ -44,7 +44,7 @@ def run_and_leave() -> None:
     os._exit(0)
 
 
-def _allowed() -> float:
+def _count_seconds() -> float:
     """Return for how many seconds this may still go on, a little less than its caller waits."""
     given = os.environ.get("PROWESS_HOOK_SECONDS", "")
     whole = int(given) * _EARLIER if given.isdecimal() and int(given) else _MOST_SECONDS
@@ -85,7 +85,7 @@ def _run() -> None:
         return
     if not raw.strip():
         return
-    if _allowed() <= 0:
+    if _count_seconds() <= 0:
         _note(_OUT_OF_TIME)
         return
     answer = ask(state, raw, os.environ, current)

@@ -378,7 +378,7 @@ def _show_takeover(found: _Takeover, *, dry_run: bool) -> dict[str, Any]:
         "source": str(found.source),
         "dryRun": dry_run,
         "settings": [
-            {"key": ".".join(parts), "value": _shown_value(parts, value)}
+            {"key": ".".join(parts), "value": _show_value(parts, value)}
             for parts, value in found.settings
         ],
         "skills": [
@@ -390,7 +390,7 @@ def _show_takeover(found: _Takeover, *, dry_run: bool) -> dict[str, Any]:
 
 
 # Whatever the config holds.
-def _shown_value(parts: Sequence[str], value: Any) -> Any:  # noqa: ANN401
+def _show_value(parts: Sequence[str], value: Any) -> Any:  # noqa: ANN401
     """Return a value, or what stands for it where it may be a secret."""
     if parts[-1] == "env" and isinstance(value, dict):
         return dict.fromkeys(value, "(not shown)")

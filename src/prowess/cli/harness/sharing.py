@@ -104,7 +104,6 @@ def _export(given: Common, request: ExportRequest) -> int:
 
 
 def _print_sbom(given: Common, kind: str) -> int:
-    """Print what is locked, as one document."""
     with open_runtime(given.workspace) as runtime:
         folders = open_folders(runtime, given.agent)
         lock = Lock()
@@ -273,7 +272,7 @@ def _print_harness(harness: HarnessBudget, *, detailed: bool) -> None:
     print_text()
     limit = "no known limit" if harness.limit is None else f"of {harness.limit:,} {harness.unit}"
     room = f"{harness.used:,} {limit} ({harness.limit_from}), about {harness.tokens:,} tokens"
-    print_text(f"{harness.title}: {_counted(len(harness.entries))}, {room}", "bold")
+    print_text(f"{harness.title}: {_count_up(len(harness.entries))}, {room}", "bold")
     shown = [
         (place, entry)
         for place, entry in enumerate(harness.entries, start=1)
@@ -297,7 +296,7 @@ def _print_harness(harness: HarnessBudget, *, detailed: bool) -> None:
 def _print_elsewhere(harness: HarnessBudget) -> None:
     project, personal = harness.places
     print_text(
-        f"{harness.title} does not look where {_counted(harness.elsewhere)} of yours can be found:"
+        f"{harness.title} does not look where {_count_up(harness.elsewhere)} of yours can be found:"
         f" use {project} or {personal}, or count everything with --every-skill.",
         "dim",
     )
@@ -347,7 +346,7 @@ def _print_fix(harness: HarnessBudget) -> None:
         print_text(f"  or {harness.how_to_raise}")
 
 
-def _counted(count: int) -> str:
+def _count_up(count: int) -> str:
     return f"{count} skill{'' if count == 1 else 's'}"
 
 

@@ -312,7 +312,7 @@ def _read(paths: Iterable[str], shape: TraceShape | None) -> _Heap:
     for done, file in enumerate(files):
         bar("reading", done, len(files))
         try:
-            heap.add(_reading(file, shape))
+            heap.add(_read_traces(file, shape))
             read += 1
         except PathError as error:
             heap.problems.append(error)
@@ -332,7 +332,7 @@ def _files(path: str, heap: _Heap) -> Sequence[str]:
         return ()
 
 
-def _reading(path: str, shape: TraceShape | None) -> TraceReading:
+def _read_traces(path: str, shape: TraceShape | None) -> TraceReading:
     if path != "-":
         return read_trace_file(path, shape)
     if sys.stdin is None or sys.stdin.isatty():

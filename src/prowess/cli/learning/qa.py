@@ -150,7 +150,7 @@ def suite_command(
     files = read_scenarios(names, folders)
     broken = [file for file in files if isinstance(file.scenario, Broken)]
     fine = [file.scenario for file in files if isinstance(file.scenario, Scenario)]
-    finished = _shown(_run(fine, concurrency, keep=keep), as_json=as_json)
+    finished = _show(_run(fine, concurrency, keep=keep), as_json=as_json)
     if as_json:
         print_json(suite_json(finished, _problems(broken)))
     else:
@@ -197,7 +197,7 @@ def _run(scenarios: Sequence[Scenario], concurrency: int, *, keep: bool) -> "Ite
     return run_scenarios(scenarios, concurrency=concurrency, keep=keep)
 
 
-def _shown(found: "Iterator[Played]", *, as_json: bool) -> "list[Played]":
+def _show(found: "Iterator[Played]", *, as_json: bool) -> "list[Played]":
     """Show each scenario as it ends; who stops reading still gets the exit code."""
     finished = []
     for one in found:

@@ -303,17 +303,17 @@ def sessions_command(
     """
     _check(target, force=force, dry_run=dry_run and not learn)
     with open_runtime(given.workspace) as runtime:
-        found = _found(runtime, since, harness=harness, workspace=given.workspace, session=session)
+        found = _find(runtime, since, harness=harness, workspace=given.workspace, session=session)
         exported = _export(found, target) if target is not None else None
         learned = _learn(runtime, found, given.agent_id, dry_run=dry_run) if learn else None
     if given.as_json:
-        print_json(_shown(found, exported, learned, one=bool(session)))
+        print_json(_show(found, exported, learned, one=bool(session)))
     else:
         _print(found, exported, learned, one=bool(session), only_missed=only_missed, target=target)
     return _code(found, session, only_missed=only_missed)
 
 
-def _found(
+def _find(
     runtime: Runtime,
     since: int | None,
     *,
@@ -390,7 +390,7 @@ def _learn(
     return learn(runtime, found, agent, dry_run=dry_run)
 
 
-def _shown(
+def _show(
     found: "SessionsReport",
     exported: "TriggerCases | None",
     learned: "Sequence[Learned] | None",

@@ -107,7 +107,7 @@ class _Talk:
         """Answer one message and return the exit code."""
         if not message.strip():
             raise click.UsageError("--once needs a message")
-        ok = self._taken(message)
+        ok = self._take(message)
         if self._stopped:
             raise KeyboardInterrupt
         return 0 if ok else 1
@@ -122,23 +122,23 @@ class _Talk:
             self._screen.note("/help shows the commands, Ctrl-D leaves.")
         ok = True
         with suppress(self._leave), _history(self._chat, person=person):
-            for line in _typed(self._screen) if person else _piped():
+            for line in _read_typed(self._screen) if person else _read_piped():
                 if line.strip():
-                    ok = self._taken_whatever(line) if person else self.one(line) == 0
+                    ok = self._take_whatever(line) if person else self.one(line) == 0
         # A person has seen what went wrong; a program has only the code.
         return 0 if ok or person else 1
 
-    def _taken(self, line: str) -> bool:
+    def _take(self, line: str) -> bool:
         """Answer one line, whoever it is for; False where that failed."""
         taken = self._commands.take(line)
         if taken is not self._for_agent:
             return taken is self._answered
         return self._runner.run(self._turn(line.strip()))
 
-    def _taken_whatever(self, line: str) -> bool:
+    def _take_whatever(self, line: str) -> bool:
         """Answer one line; a Ctrl-C that comes between two steps does not end the chat either."""
         try:
-            return self._taken(line)
+            return self._take(line)
         except KeyboardInterrupt:
             self._screen.note("[stopped]", "warning")
             return False
@@ -166,7 +166,7 @@ class _Talk:
         is_text = isinstance(self._screen, screens.TextScreen)
         if not (is_text and asks() and screens.can_judge(question)):
             return
-        with _plain_interrupts(self._chat):
+        with _allow_interrupts(self._chat):
             try:
                 _forget_typed()
                 asked = _QUESTION if question.tool == "shell" else _CHANGE_QUESTION
@@ -213,7 +213,7 @@ def _numbers() -> list[int]:
 
 
 @contextmanager
-def _plain_interrupts(chat: "Chat") -> Iterator[None]:
+def _allow_interrupts(chat: "Chat") -> Iterator[None]:
     """Let Ctrl-C, or a signal that ends us, end a question while the event loop stands still."""
     loop = asyncio.get_running_loop()
     taken = {number: signal.getsignal(number) for number in _numbers()}
@@ -285,8 +285,7 @@ def _forget_typed() -> None:
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
-def _typed(screen: "Screen") -> Iterator[str]:
-    """Yield what a person types."""
+def _read_typed(screen: "Screen") -> Iterator[str]:
     while True:
         try:
             yield _read_line(_PROMPT)
@@ -297,7 +296,7 @@ def _typed(screen: "Screen") -> Iterator[str]:
             return
 
 
-def _piped() -> Iterator[str]:
+def _read_piped() -> Iterator[str]:
     """Yield the lines of standard input; bytes that are no text are replaced."""
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None:

@@ -51,15 +51,15 @@ class StreamCleaner:
         """Return what can be shown now."""
         text, self._raw = _split(self._raw + piece, _OPEN_SEQUENCE)
         ready, self._joined = _split(self._joined + without_controls(text), _OPEN_JOINERS)
-        return self._shown(ready)
+        return self._show(ready)
 
     def end(self) -> str:
         """Return what was held back, now that nothing follows."""
         text = self._joined + without_controls(self._raw)
         self._raw, self._joined = "", ""
-        return self._shown(text)
+        return self._show(text)
 
-    def _shown(self, text: str) -> str:
+    def _show(self, text: str) -> str:
         shown = clean(self._before + text)[len(self._before) :]
         self._before = shown[-1:] or self._before
         return shown
@@ -113,16 +113,16 @@ class TextScreen:
         # Whether the model's text and the notes stand at the beginning of a line.
         self._fresh = True
         self._shows: Mapping[type, Callable[[Any], None]] = {
-            happened.Routed: self._routed,
-            happened.SkillLoaded: self._loaded,
-            happened.SkillRefused: self._refused,
+            happened.Routed: self._show_routed,
+            happened.SkillLoaded: self._show_loaded,
+            happened.SkillRefused: self._show_refused,
             happened.TextDelta: self._text,
-            happened.ToolCalled: self._called,
+            happened.ToolCalled: self._show_called,
             happened.ToolOutput: self._output,
-            happened.ToolAnswered: self._answered,
-            happened.ApprovalAsked: self._asked,
-            happened.Proposed: self._proposed,
-            happened.Used: self._used,
+            happened.ToolAnswered: self._show_answered,
+            happened.ApprovalAsked: self._show_asked,
+            happened.Proposed: self._show_proposed,
+            happened.Used: self._show_used,
             happened.Trouble: self._trouble,
             happened.Interrupted: lambda _: self.note("[stopped]", "warning"),
             happened.TurnEnded: lambda _: self._end_line(),
@@ -139,7 +139,7 @@ class TextScreen:
             self._end_line()
         if stream is not None:
             for line in clean(text).split("\n"):
-                stream.write(_styled(line, style, coloured=self._terminal) + "\n")
+                stream.write(_style(line, style, coloured=self._terminal) + "\n")
             stream.flush()
 
     def _write(self, text: str) -> None:
@@ -156,7 +156,7 @@ class TextScreen:
         if not self._fresh:
             self._write("\n")
 
-    def _routed(self, event: happened.Routed) -> None:
+    def _show_routed(self, event: happened.Routed) -> None:
         for match in event.matches:
             why = one_line("; ".join(match.reasons))
             word = "fits" if event.decision == "load" else "may fit"
@@ -164,15 +164,15 @@ class TextScreen:
         for text in event.notes:
             self.note(f"! {one_line(text)}", "warning")
 
-    def _loaded(self, event: happened.SkillLoaded) -> None:
+    def _show_loaded(self, event: happened.SkillLoaded) -> None:
         by = _BY.get(event.by, "")
         name = one_line(event.name)
         self.note(f"+ {name} is loaded {by} ({event.chars} characters)", "skill")
 
-    def _refused(self, event: happened.SkillRefused) -> None:
+    def _show_refused(self, event: happened.SkillRefused) -> None:
         self.note(f"! {one_line(event.name)} is not loaded: {one_line(event.problem)}", "warning")
 
-    def _called(self, event: happened.ToolCalled) -> None:
+    def _show_called(self, event: happened.ToolCalled) -> None:
         self._end_text_before_tools()
         self.note(f"* {one_line(event.name)} {_cut(event.arguments)}", "tool")
 
@@ -187,7 +187,7 @@ class TextScreen:
         if text:
             self.note("\n".join(f"  | {line}" for line in text.split("\n")))
 
-    def _answered(self, event: happened.ToolAnswered) -> None:
+    def _show_answered(self, event: happened.ToolAnswered) -> None:
         # On a terminal what a command prints was seen while it ran.
         if event.reply and event.ok and not (self._terminal and event.name == "shell"):
             self._write(clean(event.text))
@@ -198,7 +198,7 @@ class TextScreen:
         else:
             self.note(f"  = {_cut(event.text.partition(chr(10))[0])}")
 
-    def _asked(self, event: ApprovalAsked) -> None:
+    def _show_asked(self, event: ApprovalAsked) -> None:
         if not asks():
             self.note("! denied: nobody is there to allow the command.", "warning")
             return
@@ -212,12 +212,12 @@ class TextScreen:
         if event.tool != "shell" and not _fits(event.shown):
             self.note(f"These were {len(lines)} lines: scroll up to see them all.", "warning")
 
-    def _proposed(self, event: happened.Proposed) -> None:
+    def _show_proposed(self, event: happened.Proposed) -> None:
         name, title = one_line(event.skill_name), one_line(event.title)
         self.note(f"✎ proposed for {name}: {title} ({one_line(event.status)})", "learned")
         self.note(f"  `prowess workshop show {one_line(event.id)}` shows it.")
 
-    def _used(self, event: happened.Used) -> None:
+    def _show_used(self, event: happened.Used) -> None:
         if self._terminal and event.requests:
             requests = f"{event.requests} request{'s' if event.requests > 1 else ''}"
             tokens = f"{event.input_tokens} tokens in, {event.output_tokens} out"
@@ -298,7 +298,7 @@ def _cut(text: str) -> str:
     return line if len(line) <= _MOST_LINE else line[: _MOST_LINE - 1] + "…"
 
 
-def _styled(text: str, style: str, *, coloured: bool) -> str:
+def _style(text: str, style: str, *, coloured: bool) -> str:
     if not coloured or os.environ.get("NO_COLOR"):
         return text
     return click.style(text, **_STYLES[style])
@@ -346,7 +346,7 @@ class ChatCommands:
             "why": self._why,
             "route": self._route,
             "session": self._session,
-            "new": self._new,
+            "new": self._begin_new,
             "tools": self._tools,
             "workshop": self._workshop,
         }
@@ -435,7 +435,7 @@ class ChatCommands:
             f" in {one_line(self._chat.workspace)}"
         )
 
-    def _new(self, _rest: str) -> None:
+    def _begin_new(self, _rest: str) -> None:
         self._say(f"A new conversation: session {self._chat.begin_anew()}.")
 
     def _tools(self, _rest: str) -> None:

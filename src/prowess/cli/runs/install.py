@@ -141,7 +141,7 @@ _FAILED = 1
 _NO_SKILL = "skill-not-found"
 
 
-def _given(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+def _require_id(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
     """Refuse an id that is empty: it would mean what is offered."""
     if value is not None and not value.strip():
         raise click.BadParameter("needs an id: --list shows them")
@@ -151,7 +151,7 @@ def _given(_ctx: click.Context, _param: click.Parameter, value: str | None) -> s
 @click.command("install")
 @click.argument("skill", shell_complete=complete_skill)
 @click.option(
-    "--option", "option_id", metavar="ID", callback=_given, help="Another way than offered."
+    "--option", "option_id", metavar="ID", callback=_require_id, help="Another way than offered."
 )
 @click.option("--list", "listing", is_flag=True, help="Show the options and install nothing.")
 @click.option("--dry-run", is_flag=True, help="Show exactly what would be run or fetched.")
@@ -190,7 +190,7 @@ def install_command(
             return _list(service, request, as_json=given.as_json)
         prepared = service.prepare(request)
         if isinstance(prepared, InstallReport):
-            return _answered(prepared, as_json=given.as_json)
+            return _answer(prepared, as_json=given.as_json)
         if dry_run:
             return _preview(prepared, as_json=given.as_json)
         if not (yes or asks()):
@@ -208,18 +208,18 @@ def _install(
     """Ask, install, and say what came of it."""
     # Whoever is asked must see what about, also where the answer is for a program.
     live = Live(quiet=as_json and yes)
-    live.tell(_shown(prepared))
+    live.tell(_list_actions(prepared))
     live.warn(prepared.warnings)
     if not yes and not click.confirm(one_line(_question(prepared)), err=True):
         declined = InstallReport(ok=False, message="Nothing was installed.", skip_reason="declined")
-        _answered(declined, as_json=as_json)
+        _answer(declined, as_json=as_json)
         return declined
     with live:
         result = service.carry_out(prepared, Watch(output=live.output, progress=live.progress))
     if not (result.ok or as_json):
         result = replace(result, message=live.leave_out_shown(result.message))
     with _whoever_reads():
-        _answered(result, as_json=as_json, told=len(prepared.warnings), after=live.elapsed)
+        _answer(result, as_json=as_json, told=len(prepared.warnings), after=live.elapsed)
     return result
 
 
@@ -242,7 +242,7 @@ def _question(prepared: PreparedInstall) -> str:
     return f"Install {bins} with {last}{before}?"
 
 
-def _shown(prepared: PreparedInstall) -> list[str]:
+def _list_actions(prepared: PreparedInstall) -> list[str]:
     """Return what would happen, line by line, as it would be typed."""
     preview = prepared.preview
     lines = [f"run: {_line(c.environment, c.argv)}" for c in preview.commands]
@@ -266,7 +266,7 @@ def _preview(prepared: PreparedInstall, *, as_json: bool) -> int:
     if as_json:
         print_json(wire_runs.install_preview(prepared))
         return 0
-    for line in _shown(prepared):
+    for line in _list_actions(prepared):
         print_text(line)
     print_text(f"time: at most {prepared.job.seconds:g} s")
     for warning in prepared.warnings:
@@ -275,7 +275,7 @@ def _preview(prepared: PreparedInstall, *, as_json: bool) -> int:
     return 0
 
 
-def _answered(result: InstallReport, *, as_json: bool, told: int = 0, after: str = "") -> int:
+def _answer(result: InstallReport, *, as_json: bool, told: int = 0, after: str = "") -> int:
     """Print the result; the first `told` warnings were said before."""
     if as_json:
         print_json(wire_runs.install_result(result))
@@ -386,7 +386,7 @@ def sync_command(
         raise click.UsageError("give a TARGET, or --frozen for the skills of prowess.lock")
     request = SyncRequest(target=target, agent_id=given.agent, dry_run=dry_run, force=force)
     with open_runtime(given.workspace) as runtime, ProgressBar() as bar:
-        report = open_syncing(runtime, waiting=_waiting).sync(request, bar)
+        report = open_syncing(runtime, waiting=_tell_waiting).sync(request, bar)
     if given.as_json:
         print_json(wire_runs.sync_report(report))
     else:
@@ -394,7 +394,7 @@ def sync_command(
     return 0 if report.is_clean else 1
 
 
-def _waiting() -> None:
+def _tell_waiting() -> None:
     print_error("another sync is at work on this target: waiting for it.")
 
 

@@ -195,7 +195,7 @@ def run_command(
                 return _run(run, command)
     except ProwessError as error:
         # Here, for the word --json may be one of COMMAND's.
-        return _refused(error, as_json=given.as_json)
+        return _refuse(error, as_json=given.as_json)
 
 
 def _check(command: Sequence[str], session: str | None, *, as_json: bool, dry_run: bool) -> None:
@@ -216,7 +216,7 @@ def _run(run: "Run", command: Sequence[str]) -> int:
         return run_foreground(command, environment, tell=print_error, held=held)
 
 
-def _refused(error: ProwessError, *, as_json: bool) -> int:
+def _refuse(error: ProwessError, *, as_json: bool) -> int:
     if as_json:
         print_json(wire_error(error.code, str(error)))
     else:
@@ -393,22 +393,22 @@ def _show_nothing(
 def _why_nothing(asked: str, report: StatusReport, near: Sequence[str]) -> str:
     words = asked[:_MOST_SHOWN].split(maxsplit=1)
     if not words or not words[0].startswith("/"):
-        hint = f" Did you mean {_listed(near)}?" if near else ""
+        hint = f" Did you mean {_list(near)}?" if near else ""
         return f"this text calls no skill: the model gets it as it is.{hint}"
     by_skill = words[0].lower() == "/skill"
     if by_skill and len(words) == 1:
         return "name a skill: `/skill NAME`. `prowess commands` lists them."
-    closed = _closed(words[1] if by_skill else words[0][1:], report)
+    closed = _explain_closed(words[1] if by_skill else words[0][1:], report)
     if closed:
         return closed
     if near:
-        return f"no skill answers to {' '.join(words)}: did you mean {_listed(near)}?"
+        return f"no skill answers to {' '.join(words)}: did you mean {_list(near)}?"
     if not by_skill and words[0][1:].lower() in RESERVED:
         return f"{words[0]} is a command of the chat itself, not of a skill."
     return f"no skill answers to {' '.join(words)}: `prowess commands` lists what does."
 
 
-def _closed(called: str, report: StatusReport) -> str:
+def _explain_closed(called: str, report: StatusReport) -> str:
     """Say why a skill of that name, if there is one, has no command."""
     # Behind the name there may be arguments, and a name may have several words.
     keys = {name_key(called), name_key(called.partition(" ")[0])}
@@ -421,5 +421,5 @@ def _closed(called: str, report: StatusReport) -> str:
     return ""
 
 
-def _listed(near: Sequence[str]) -> str:
+def _list(near: Sequence[str]) -> str:
     return ", ".join(f"/{name}" for name in near)

@@ -67,7 +67,7 @@ def accept_command(
     """
 
     def accept(runtime: Runtime) -> int:
-        scanned = _only(runtime, path, given.agent, None if profile is None else Profile(profile))
+        scanned = _pick(runtime, path, given.agent, None if profile is None else Profile(profile))
         accepted = runtime.scanning.accept(scanned, rule, reason, evidence)
         now = runtime.scanning.scan_target(scanned.target, scanned.profile).report.verdict
         if given.as_json:
@@ -79,7 +79,7 @@ def accept_command(
             print_text(f"the verdict is now {now.value}; any change of the skill makes it void.")
         return 0
 
-    return _answered(given.workspace, accept, as_json=given.as_json)
+    return _answer(given.workspace, accept, as_json=given.as_json)
 
 
 @click.command("accepted")
@@ -111,7 +111,7 @@ def accepted_command(given: Common) -> int:
             )
         return 0
 
-    return _answered(given.workspace, show, as_json=given.as_json)
+    return _answer(given.workspace, show, as_json=given.as_json)
 
 
 @click.command("revoke")
@@ -131,10 +131,10 @@ def revoke_command(given: Common, skill: str, *, rule: str, evidence: str) -> in
                 print_text(f"revoked {one.rule_id} in {one.skill} (evidence {one.evidence_hash})")
         return 0
 
-    return _answered(given.workspace, revoke, as_json=given.as_json)
+    return _answer(given.workspace, revoke, as_json=given.as_json)
 
 
-def _only(runtime: Runtime, path: str, agent: str | None, profile: Profile | None) -> Scanned:
+def _pick(runtime: Runtime, path: str, agent: str | None, profile: Profile | None) -> Scanned:
     """Scan what must be one skill."""
     targets = [
         target for place in target_places(runtime, (path,), agent) for target in read_targets(place)
@@ -144,7 +144,7 @@ def _only(runtime: Runtime, path: str, agent: str | None, profile: Profile | Non
     return runtime.scanning.scan_target(targets[0], profile)
 
 
-def _answered(workspace: str | None, answer: Callable[[Runtime], int], *, as_json: bool) -> int:
+def _answer(workspace: str | None, answer: Callable[[Runtime], int], *, as_json: bool) -> int:
     """Run one command; a path that cannot be read is an error, anything else a finding."""
     try:
         with open_runtime(workspace) as runtime:
@@ -174,7 +174,7 @@ def explain_command(rule: str | None, *, as_json: bool) -> int:
         return 0
     found = read_rules().get(rule)
     if found is None:
-        return _unknown(rule, as_json=as_json)
+        return _refuse_unknown(rule, as_json=as_json)
     if as_json:
         print_json(wire_safety.rule(found))
     else:
@@ -182,7 +182,7 @@ def explain_command(rule: str | None, *, as_json: bool) -> int:
     return 0
 
 
-def _unknown(name: str, *, as_json: bool) -> int:
+def _refuse_unknown(name: str, *, as_json: bool) -> int:
     near = [rule for rule in read_rules() if name and name in rule][:3]
     near += [
         rule for rule in difflib.get_close_matches(name, read_rules(), n=3) if rule not in near
@@ -253,7 +253,7 @@ def review_of(runtime: Runtime, *, asked: bool) -> Review:
         ModelError: the option asks for a model, and none can be used.
     """
     if not asked and not runtime.skills.settings.skills.safety.review:
-        return _unchanged
+        return _keep
     try:
         reviewer = ScanReviewer(runtime.language_model(), lambda: secrets.token_hex(16))
     except ModelError as error:
@@ -261,7 +261,7 @@ def review_of(runtime: Runtime, *, asked: bool) -> Review:
             raise
         # A setting must not stop the scan that needs no model.
         _note(f"not reviewed: {error}")
-        return _unchanged
+        return _keep
 
     def look(scanned: Scanned) -> Scanned:
         outcome = reviewer.review(scanned.target.files, scanned.report, scanned.profile)
@@ -272,7 +272,7 @@ def review_of(runtime: Runtime, *, asked: bool) -> Review:
     return look
 
 
-def _unchanged(scanned: Scanned) -> Scanned:
+def _keep(scanned: Scanned) -> Scanned:
     return scanned
 
 
@@ -393,8 +393,8 @@ def paths_command(
             printer = Printer(active=style == "text", verbose=verbose)
             found = _scan(runtime, places, chosen, printer, review_of(runtime, asked=review))
     except ProwessError as error:
-        return _refused(_name_near(error, paths), as_json=style != "text")
-    return _answered_command(found, style, fail_on)
+        return _refuse_scan(_name_near(error, paths), as_json=style != "text")
+    return _answer_command(found, style, fail_on)
 
 
 scan_command = ScanGroup(paths_command)
@@ -431,14 +431,14 @@ def _scan(
         for target in read_targets(place):
             scanned = review(runtime.scanning.scan_target(target, profile))
             bar.clear()
-            printer = _told(printer, scanned)
+            printer = _tell(printer, scanned)
             found.append(scanned)
     bar.clear()
     printer.summary(found)
     return found
 
 
-def _told(printer: Printer, scanned: Scanned) -> Printer:
+def _tell(printer: Printer, scanned: Scanned) -> Printer:
     """Show a report; who stops reading still gets the exit code of the whole scan."""
     try:
         printer.show(scanned)
@@ -449,7 +449,7 @@ def _told(printer: Printer, scanned: Scanned) -> Printer:
     return printer
 
 
-def _answered_command(found: Sequence[Scanned], style: str, fail_on: str) -> int:
+def _answer_command(found: Sequence[Scanned], style: str, fail_on: str) -> int:
     """Print what a program reads and return the exit code."""
     try:
         if style != "text":
@@ -469,7 +469,7 @@ def _answered_command(found: Sequence[Scanned], style: str, fail_on: str) -> int
     return FINDING if verdict in failing else 0
 
 
-def _refused(error: ProwessError, *, as_json: bool) -> int:
+def _refuse_scan(error: ProwessError, *, as_json: bool) -> int:
     """Nothing was scanned, which must not look like a scan that found something."""
     if as_json:
         print_json(wire_error(error.code, str(error)))

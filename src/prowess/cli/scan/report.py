@@ -162,15 +162,15 @@ def around(raw: str, column: int) -> tuple[str, int, int]:
     if masked != raw:
         at = min(len(mask(raw[:at])), len(masked))
     start = max(0, at - _BEFORE)
-    head = ("… " if start else "") + _seen(masked[start:at])
+    head = ("… " if start else "") + _show_text(masked[start:at])
     rest = masked[at : start + _WIDTH]
-    tail = _seen(rest) + (" …" if len(masked) > start + _WIDTH else "")
+    tail = _show_text(rest) + (" …" if len(masked) > start + _WIDTH else "")
     word = rest.split(maxsplit=1)[0] if rest.strip() and not rest[0].isspace() else rest[:1]
-    marked = min(max(_cells(_seen(word)), 1), _MOST_MARKED)
+    marked = min(max(_cells(_show_text(word)), 1), _MOST_MARKED)
     return head + tail, _cells(head), marked
 
 
-def _seen(text: str) -> str:
+def _show_text(text: str) -> str:
     return visible(text.replace("\t", " "))
 
 
@@ -302,14 +302,14 @@ def target_places(
             folder = runtime.skills.workspace(agent).folder
             raise PathError(folder, "holds no skill: give a PATH.")
         return found
-    return tuple(dict.fromkeys(one for word in words for one in _meant(runtime, word, agent)))
+    return tuple(dict.fromkeys(one for word in words for one in _find_meant(runtime, word, agent)))
 
 
 def _list_candidates(runtime: Runtime, agent: str | None) -> tuple[ScanPlace, ...]:
     return find_candidates(runtime.skills.workspace(agent).scan(runtime.skills.settings))
 
 
-def _meant(runtime: Runtime, word: str, agent: str | None) -> Sequence[ScanPlace]:
+def _find_meant(runtime: Runtime, word: str, agent: str | None) -> Sequence[ScanPlace]:
     if is_there(word) or "/" in word or not word:
         return find_places(word)
     try:
@@ -372,8 +372,8 @@ class Measured:
 
     def report(self, least: Bounds, most: Bounds, *, as_json: bool, verbose: bool) -> int:
         """Print the figures and return the exit code."""
-        missed = self._missed(least, lambda value, bar: value < bar)
-        missed += self._missed(most, lambda value, bar: value > bar)
+        missed = self._list_missed(least, lambda value, bar: value < bar)
+        missed += self._list_missed(most, lambda value, bar: value > bar)
         if as_json:
             print_json(
                 {
@@ -387,7 +387,7 @@ class Measured:
                 print_text(f"! missed: {text}", "red")
         return FINDING if missed else 0
 
-    def _missed(self, bounds: Bounds, is_missed: Callable[[float, float], bool]) -> list[str]:
+    def _list_missed(self, bounds: Bounds, is_missed: Callable[[float, float], bool]) -> list[str]:
         missed = []
         for one in bounds:
             found = [(row, one.of(row)) for row in self.rows if row.method == OURS]
@@ -430,18 +430,18 @@ def run_bench(
     service = runtime.scanning
     # All sets are read first: a typo in the last must not cost the time of the others.
     for one in [read_set(path) for path in paths]:
-        ours = _tried(
+        ours = _try_samples(
             one, lambda sample: trial_of(sample, service.scan_plain(sample.files, profile)), bar
         )
         rows.append(tabulate(one.name, OURS, ours))
         if baseline:
-            simple = _tried(one, lambda sample: seven_rules(sample, service.seconds), bar)
+            simple = _try_samples(one, lambda sample: seven_rules(sample, service.seconds), bar)
             rows.append(tabulate(one.name, SEVEN, simple))
     bar.clear()
     return Measured(tuple(rows))
 
 
-def _tried(
+def _try_samples(
     one: SampleSet, attempt: Callable[[LabelledSkill], Trial], bar: ProgressBar
 ) -> list[Trial]:
     trials = []
@@ -468,14 +468,14 @@ def _row(row: Figures) -> list[Cell]:
 def _group_cells(group: LabelGroup | None) -> tuple[Cell, Cell, Cell]:
     if group is None:
         return Cell("-"), Cell("-"), Cell("-")
-    return Cell(str(group.critical.of)), Cell(_wide(group.critical)), Cell(_share(group.any))
+    return Cell(str(group.critical.of)), Cell(_show_share(group.critical)), Cell(_share(group.any))
 
 
 def _share(share: Share) -> str:
     return "-" if share.value is None else f"{100 * share.value:.1f}"
 
 
-def _wide(share: Share) -> str:
+def _show_share(share: Share) -> str:
     if share.bounds is None:
         return "-"
     low, high = share.bounds
@@ -494,7 +494,7 @@ def _print_categories(row: Figures) -> None:
                 Cell(group.category),
                 Cell(group.label.value),
                 Cell(str(group.critical.of)),
-                Cell(_wide(group.critical)),
+                Cell(_show_share(group.critical)),
                 Cell(_share(group.any)),
             )
             for group in row.categories

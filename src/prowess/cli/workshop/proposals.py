@@ -238,7 +238,7 @@ def capture_command(given: Common, path: str, *, shape: str, dry_run: bool) -> i
     with open_runtime(given.workspace) as runtime:
         (outcome,) = capture_all(runtime, [said], given.agent_id, dry_run=dry_run)
     if given.as_json:
-        print_json(_shown(said, outcome, dry_run=dry_run))
+        print_json(_show(said, outcome, dry_run=dry_run))
     else:
         _print(said, outcome, dry_run=dry_run)
     return 0
@@ -288,10 +288,10 @@ class _Feed:
             if self.room <= 0:
                 outcome.left += 1
             else:
-                outcome.heard.append(self._heard(said, turn, found))
+                outcome.heard.append(self._hear(said, turn, found))
         return outcome
 
-    def _heard(self, said: Transcript, turn: UserTurn, found: Capture) -> Heard:
+    def _hear(self, said: Transcript, turn: UserTurn, found: Capture) -> Heard:
         log = Collected()
         seen = TurnSeen(
             messages=turn.contents,
@@ -330,7 +330,7 @@ def _why(lines: list[str], session_id: str) -> str:
     return told[-1] if told else "it was decided about before"
 
 
-def _shown(said: Transcript, outcome: CaptureOutcome, *, dry_run: bool) -> dict[str, object]:
+def _show(said: Transcript, outcome: CaptureOutcome, *, dry_run: bool) -> dict[str, object]:
     return {
         "dryRun": dry_run,
         "format": None if said.shape is None else said.shape.value,

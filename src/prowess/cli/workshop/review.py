@@ -64,7 +64,7 @@ def print_proposal(proposal: Proposal, *, diff: bool) -> None:
     """Print all there is to know about a proposal."""
     print_text(f"{visible(proposal.title)}", "bold")
     print_text(f"{proposal.state.value} {proposal.skill}  [{proposal.id}]", STYLES[proposal.state])
-    for label, text in _labelled(proposal):
+    for label, text in _label(proposal):
         if text:
             print_text(f"  {label + ':':<13}{visible(text)}")
     for one in proposal.evidence:
@@ -78,7 +78,7 @@ def print_proposal(proposal: Proposal, *, diff: bool) -> None:
         print_diff(proposal)
 
 
-def _labelled(proposal: Proposal) -> Iterator[tuple[str, str]]:
+def _label(proposal: Proposal) -> Iterator[tuple[str, str]]:
     yield "Reason", proposal.reason
     yield "Written to", f"{proposal.root}/{proposal.skill}"
     yield "Source", proposal.source.value
@@ -141,10 +141,10 @@ def _style_of(line: str) -> str:
 
 def diff_lines(proposal: Proposal) -> Iterator[str]:
     """Return the unified difference between the live files and the proposal, without line ends."""
-    return difference(proposal, lambda named: _live(str(Path(proposal.workspace) / named)))
+    return difference(proposal, lambda named: _read_live(str(Path(proposal.workspace) / named)))
 
 
-def _live(path: str) -> Live:
+def _read_live(path: str) -> Live:
     found = read_bounded(path, _MOST_BYTES)
     if isinstance(found, Diagnostic):
         return found.message
@@ -165,7 +165,7 @@ _OPTIONS = (
 _ARGUMENTS = ("description", "section", "oldText", "newText", "title", "reason")
 
 
-def _described(function: _F) -> _F:
+def _describe(function: _F) -> _F:
     """Add the options that say what a proposal is."""
     for option in reversed(_OPTIONS):
         function = option(function)
@@ -174,7 +174,7 @@ def _described(function: _F) -> _F:
 
 @click.command("suggest")
 @click.option("--skill", required=True, metavar="NAME", help="The skill to make or to change.")
-@_described
+@_describe
 @click.option("--title", metavar="TEXT", help="What it is, in a few words.")
 @click.option("--reason", metavar="TEXT", help="Why it is worth keeping.")
 @click.option("--overrule", is_flag=True, help="Make a new skill although a similar one is there.")
@@ -193,7 +193,7 @@ def suggest_command(
     Example: prowess workshop suggest --skill release-notes --section Workflow
     --body "- Check the changelog first."
     """
-    asked = _asked(described)
+    asked = _read_options(described)
     if ("oldText" in asked) != ("newText" in asked):
         raise click.UsageError("Give --old and --new together")
     if not asked.keys() & {"body", "oldText"}:
@@ -208,7 +208,7 @@ def suggest_command(
             call, agent_id=given.agent_id, source=ProposalSource.CLI, by_person=True
         )
         done = service.inspect(answer["proposal"]["id"], agent_id=given.agent_id)
-    code = _told(done, answer, as_json=given.as_json)
+    code = _tell(done, answer, as_json=given.as_json)
     name = skill_name(skill)
     if not given.as_json and done.skill != name:
         note = "says nearly the same, so this adds to it; --overrule makes a new skill."
@@ -218,7 +218,7 @@ def suggest_command(
 
 @click.command("revise")
 @identified
-@_described
+@_describe
 @revision_option
 @common
 def revise_command(
@@ -231,14 +231,14 @@ def revise_command(
     with open_runtime(given.workspace) as runtime:
         service = runtime.workshop
         found = find_proposal(service, proposal_id, given.agent)
-        edit = revise_edit(found.edit, _asked(described))
+        edit = revise_edit(found.edit, _read_options(described))
         seen = revision or found.revision
         done = service.revise(found.id, edit, revision=seen, agent_id=given.agent_id)
     answer = {"status": done.state.value, "proposal": wire_workshop.proposal(done)}
-    return _told(done, answer, as_json=given.as_json)
+    return _tell(done, answer, as_json=given.as_json)
 
 
-def _asked(described: Mapping[str, str | None]) -> dict[str, Any]:
+def _read_options(described: Mapping[str, str | None]) -> dict[str, Any]:
     """Return the arguments of the tool that the options stand for."""
     given = {**described, "oldText": described["old"], "newText": described["new"]}
     asked = {name: given[name] for name in _ARGUMENTS if given.get(name) is not None}
@@ -279,7 +279,7 @@ def _file(path: str) -> str:
     raise PathError(path, f"{problem}: give a text file.")
 
 
-def _told(done: Proposal, answer: Mapping[str, object], *, as_json: bool) -> int:
+def _tell(done: Proposal, answer: Mapping[str, object], *, as_json: bool) -> int:
     """Say what became of a proposal; a quarantined one is a finding."""
     if as_json:
         print_json(answer)
@@ -478,7 +478,7 @@ def history_command(given: Common, word: str | None, *, after: int) -> int:
     """
     with open_runtime(given.workspace) as runtime:
         service = runtime.workshop
-        about = _about(service, word or "", given.agent_id)
+        about = _find_subject(service, word or "", given.agent_id)
         events = list(_events(service, about, after, given.agent_id))
         versions = _page(service, about, after, given.agent_id).versions
     if word and not events and not after:
@@ -497,7 +497,7 @@ def history_command(given: Common, word: str | None, *, after: int) -> int:
     return 0
 
 
-def _about(service: "WorkshopService", word: str, agent: str) -> Subject:
+def _find_subject(service: "WorkshopService", word: str, agent: str) -> Subject:
     """Say whether a word is a skill's name or a proposal's id, of which the start is enough."""
     if not word:
         return Subject()
@@ -558,7 +558,7 @@ def rollback_command(given: Common, word: str, *, yes: bool, revision: str) -> i
     need_answer(yes=yes, as_json=given.as_json)
     with open_runtime(given.workspace) as runtime:
         service = runtime.workshop
-        found = _applied(service, word, given.agent_id)
+        found = _find_applied(service, word, given.agent_id)
         question = f"Take back {found.title!r} ({found.id}) from {found.skill}?"
         service.require_enabled()
         if not confirm(question, yes=yes):
@@ -574,6 +574,6 @@ def rollback_command(given: Common, word: str, *, yes: bool, revision: str) -> i
     return 0
 
 
-def _applied(service: "WorkshopService", word: str, agent: str) -> Proposal:
+def _find_applied(service: "WorkshopService", word: str, agent: str) -> Proposal:
     versions = service.history(skill=word, agent_id=agent).versions
     return versions[0] if versions else find_proposal(service, word, agent)

@@ -83,21 +83,21 @@ def _situation(runtime: Runtime, agent: str, *, explain: bool) -> Situation:
         return seen
     return replace(
         seen,
-        events=_all_events(runtime, agent),
-        phrase_note=_told(notes.get("phrases")),
-        review_note=_told(notes.get("reviewer")),
+        events=_read_events(runtime, agent),
+        phrase_note=_tell(notes.get("phrases")),
+        review_note=_tell(notes.get("reviewer")),
         applied=[_visibility(runtime, skill, agent) for skill in list(applied)[:_MOST_SKILLS]],
     )
 
 
-def _all_events(runtime: Runtime, agent: str) -> list[ProposalEvent]:
+def _read_events(runtime: Runtime, agent: str) -> list[ProposalEvent]:
     events: list[ProposalEvent] = []
     while page := runtime.workshop.events(events[-1].sequence if events else 0, agent_id=agent):
         events += page
     return events
 
 
-def _told(note: "Note | None") -> str:
+def _tell(note: "Note | None") -> str:
     return "" if note is None else note.text
 
 
@@ -223,8 +223,8 @@ def _print_changes(switch: Switch, path: str, *, dry_run: bool) -> None:
         print_text(f"Nothing to change in {path}.")
         return
     for one in switch.changes:
-        before = "not set" if one.before is None else _shown(one.before)
-        print_text(f"  {one.key}: {before} -> {_shown(one.after)}")
+        before = "not set" if one.before is None else _show(one.before)
+        print_text(f"  {one.key}: {before} -> {_show(one.after)}")
     done = "would be changed" if dry_run else "changed"
     print_text(f"{done} in {path}", "green")
 
@@ -236,6 +236,6 @@ def _print_next(profile: str) -> None:
     print_text("It holds from the next turn. `prowess workshop status` shows how it works.", "dim")
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}..."

@@ -165,7 +165,7 @@ def align(traces: Sequence[Trace]) -> Aligned | None:
         return None
     fewest = max(2, math.ceil(_SOME * len(runs)))
     kept = [column for column in columns if len(column.members) >= fewest]
-    varying = [one for column in kept for one in _varying(column, runs)]
+    varying = [one for column in kept for one in _find_varying(column, runs)]
     found = find_parameters([run.task for run in runs], varying)
     texts = iter(zip(found.texts, found.otherwise, strict=True))
     laid = [_step(column, texts, len(runs)) for column in kept]
@@ -193,7 +193,7 @@ def align(traces: Sequence[Trace]) -> Aligned | None:
             for at, (_, others) in enumerate(laid)
             for trace, text in sorted(others.items())
         )[:_MOST_DETOURS],
-        undone=_undone(runs),
+        undone=_find_common_undone(runs),
     )
 
 
@@ -259,7 +259,7 @@ def _is_enough(columns: Sequence[MoveColumn], runs: Sequence[_Run]) -> bool:
     return shared >= _SAYS_ENOUGH and shared >= _COMMON * whole
 
 
-def _varying(column: MoveColumn, runs: Sequence[_Run]) -> Iterator[VaryingField]:
+def _find_varying(column: MoveColumn, runs: Sequence[_Run]) -> Iterator[VaryingField]:
     first = column.first
     for name in _field_names(column):
         target = _find_typed_into(column, runs)
@@ -320,13 +320,13 @@ def _step(
         programs=find_programs(command),
         script="" if _NAME.search(script) else script,
         weight=move.weight,
-        modes=_usual_modes(column),
+        modes=_find_usual_modes(column),
     )
     shown = {} if order.block else {at: text for at, text in apart.items() if counts[text] == 1}
     return step, {at: write_order(move, {"command": text}).text for at, text in shown.items()}
 
 
-def _usual_modes(column: MoveColumn) -> tuple[str, ...]:
+def _find_usual_modes(column: MoveColumn) -> tuple[str, ...]:
     given: Counter[str] = Counter()
     for move in column.members.values():
         command, label = move.fields.get("command", ""), move.fields.get("element", "")
@@ -334,7 +334,7 @@ def _usual_modes(column: MoveColumn) -> tuple[str, ...]:
     return _of_most(given, len(column.members))
 
 
-def _undone(runs: Sequence[_Run]) -> frozenset[str]:
+def _find_common_undone(runs: Sequence[_Run]) -> frozenset[str]:
     counts = Counter(word for run in runs for word in find_undone(mask_task(run.task)))
     return frozenset(_of_most(counts, len(runs)))
 
@@ -404,7 +404,7 @@ def _pitfalls(runs: Sequence[_Run], found: Parametrized) -> Iterator[Pitfall]:
     met: dict[str, list[tuple[int, FailedMove]]] = {}
     for at, run in enumerate(runs):
         for failure in find_failures(run.shown):
-            said = found.told(at, _last_line(failure.said))
+            said = found.told(at, _find_last_line(failure.said))
             met.setdefault(_kind_of_failure(failure, said), []).append((at, failure))
     counted = sorted(met.items(), key=lambda pair: (-len({at for at, _ in pair[1]}), pair[0]))
     for _, cases in counted[:_MOST_PITFALLS]:
@@ -413,7 +413,7 @@ def _pitfalls(runs: Sequence[_Run], found: Parametrized) -> Iterator[Pitfall]:
         text = _tell(failure.move, at, found)
         yield Pitfall(
             text=text,
-            said=one_line(found.told(at, _last_line(failure.said))),
+            said=one_line(found.told(at, _find_last_line(failure.said))),
             seen_in=len({one for one, _ in cases}),
             remedy=remedy if remedy != text else "",
         )
@@ -426,7 +426,7 @@ def _kind_of_failure(failure: FailedMove, said: str) -> str:
     return f"{shape.deed.value} {shape.name} {words}"
 
 
-def _last_line(text: str) -> str:
+def _find_last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [
         line for line in lines if re.search(r"(?i)error|fail|not found|denied|no such", line)

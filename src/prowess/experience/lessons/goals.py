@@ -317,7 +317,7 @@ def group_traces(
         likeness: how nearly two tasks say the same, from 0 to 1, of tasks from `mask_task`.
         fewest: how many traces make a group.
     """
-    seen = sorted(_distinct(traces), key=lambda one: one.id)[:MOST_COMPARED]
+    seen = sorted(_keep_distinct(traces), key=lambda one: one.id)[:MOST_COMPARED]
     # Most tasks say the same once their values are out, and a likeness may be dear.
     alike = cache(likeness)
     lumps = _lumps(seen, alike)
@@ -356,7 +356,7 @@ def mask_task(task: str) -> str:
     return " ".join("".join([*parts, task[at:]]).split())
 
 
-def _distinct(traces: Iterable[Trace]) -> list[_Seen]:
+def _keep_distinct(traces: Iterable[Trace]) -> list[_Seen]:
     """Return each successful trace once; a session that was gone on with holds a copy of itself."""
     known: dict[Hashable, _Seen] = {}
     numbers: dict[tuple[MoveShape, float], int] = {}

@@ -53,11 +53,11 @@ def shorten_trace(trace: Trace) -> Trace:
     """
     return replace(
         trace,
-        task=_plain(trace.task),
-        session_path=_plain(trace.session_path),
-        folder=_plain(trace.folder),
-        final_message=_plain(trace.final_message[:MOST_SAID]),
-        steps=tuple(_short_steps(trace.steps[:MOST_STEPS])),
+        task=_clean(trace.task),
+        session_path=_clean(trace.session_path),
+        folder=_clean(trace.folder),
+        final_message=_clean(trace.final_message[:MOST_SAID]),
+        steps=tuple(_shorten_steps(trace.steps[:MOST_STEPS])),
     )
 
 
@@ -69,10 +69,10 @@ def bound_text(text: str) -> str:
     return f"{text.split(chr(10), 1)[0][:_FIRST_LINE]} {TOO_LONG}{digest}"
 
 
-def _short_steps(steps: Iterable[TraceStep]) -> Iterator[TraceStep]:
+def _shorten_steps(steps: Iterable[TraceStep]) -> Iterator[TraceStep]:
     values = letters = 0
     for step in steps:
-        short = _short_step(step)
+        short = _shorten_step(step)
         texts = [short.result, short.thought, *_texts(short.action.fields)]
         values, letters = values + len(texts), letters + sum(map(len, texts))
         if values > _MOST_VALUES or letters > _MOST_LETTERS:
@@ -92,43 +92,43 @@ def _texts(value: Json) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _short_step(step: TraceStep) -> TraceStep:
-    fields = {_plain(name): _short(one) for name, one in _some(step.action)}
+def _shorten_step(step: TraceStep) -> TraceStep:
+    fields = {_clean(name): _shorten(one) for name, one in _some(step.action)}
     return replace(
         step,
-        action=TraceAction(_plain(step.action.kind), fields),
-        app=_plain(step.app),
-        target=None if step.target is None else _short_target(step.target),
+        action=TraceAction(_clean(step.action.kind), fields),
+        app=_clean(step.app),
+        target=None if step.target is None else _shorten_target(step.target),
         # Of what went well only an answer can matter, which is short.
-        result=_plain(step.result[:MOST_SAID]) if step.failed or len(step.result) < _ANSWER else "",
-        thought=_plain(step.thought[:MOST_SAID]),
+        result=_clean(step.result[:MOST_SAID]) if step.failed or len(step.result) < _ANSWER else "",
+        thought=_clean(step.thought[:MOST_SAID]),
     )
 
 
-def _short_target(target: UiTarget) -> UiTarget:
-    return target.change_texts(lambda text: bound_text(_plain(text)))
+def _shorten_target(target: UiTarget) -> UiTarget:
+    return target.change_texts(lambda text: bound_text(_clean(text)))
 
 
 def _some(action: TraceAction) -> list[tuple[str, Json]]:
     return list(action.fields.items())[:_MOST_FIELDS]
 
 
-def _short(value: Json, depth: int = 0) -> Json:
+def _shorten(value: Json, depth: int = 0) -> Json:
     if isinstance(value, str):
-        return bound_text(_plain(value))
+        return bound_text(_clean(value))
     if depth > _DEEPEST:
         return None
     if isinstance(value, Mapping):
         some = sorted(value.items())[:_MOST_INNER]
-        return {_plain(name): _short(inner, depth + 1) for name, inner in some}
+        return {_clean(name): _shorten(inner, depth + 1) for name, inner in some}
     if not isinstance(value, Sequence):
         return value
     # A command can be given as a row of words, and has more of them than a batch has actions.
     most = _MOST_IN_ROW if any(isinstance(one, Mapping) for one in value) else _MOST_WORDS
-    return [_short(inner, depth + 1) for inner in value[:most]]
+    return [_shorten(inner, depth + 1) for inner in value[:most]]
 
 
-def _plain(text: str) -> str:
+def _clean(text: str) -> str:
     return _OWN_LETTERS.sub("", text)
 
 

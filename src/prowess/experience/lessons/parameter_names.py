@@ -325,7 +325,7 @@ def _beside(
         elif before and before[-1] in _words("articles") and after:
             found[after[1].lower()] += 1
     best = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:1]
-    return next((name for word, count in best if (name := _named(word, count, len(values)))), "")
+    return next((name for word, count in best if (name := _check(word, count, len(values)))), "")
 
 
 def _thing(before: Sequence[str]) -> str:
@@ -342,6 +342,6 @@ def _person(before: Sequence[str]) -> str:
     return "recipient" if is_to else ""
 
 
-def _named(word: str, count: int, of: int) -> str:
+def _check(word: str, count: int, of: int) -> str:
     is_name = word.isascii() and _SHORTEST <= len(word) <= _MOST_WORD and word.isalpha()
     return word if is_name and word not in _words("no_names") and 2 * count > of else ""

@@ -125,12 +125,12 @@ class Parametrized:
                     continue
                 if number not in named:
                     entry = self._book.entries[number]
-                    named[number] = _unique(self._name(entry), [*named.values(), *uses.values()])
+                    named[number] = _number(self._name(entry), [*named.values(), *uses.values()])
                 if way is not Derivation.SAME:
                     uses.setdefault((number, Derivation.SAME), named[number])
                 wish = name_derived(named[number], way)
                 taken = [*named.values(), *uses.values()]
-                uses[number, way] = wish if way is Derivation.SAME else _unique(wish, taken)
+                uses[number, way] = wish if way is Derivation.SAME else _number(wish, taken)
         return uses
 
     def _name(self, entry: ParameterEntry) -> str:
@@ -167,7 +167,7 @@ class Parametrized:
         usual = "" if entry.is_asked else find_usual_value(entry.values)
         return Parameter(
             name=name,
-            about=_about(values, name, is_asked=entry.is_asked),
+            about=_describe(values, name, is_asked=entry.is_asked),
             examples=_examples([usual, *values] if usual else values),
             usual=one_line(usual)[:_LONGEST_EXAMPLE],
             is_asked=entry.is_asked,
@@ -265,7 +265,7 @@ def _note_sources(book: ParameterBook, text: str, source: ValueSource) -> None:
             book.entries[number].sources.append(noted)
 
 
-def _unique(name: str, taken: Iterable[str]) -> str:
+def _number(name: str, taken: Iterable[str]) -> str:
     known = set(taken)
     if name not in known:
         return name
@@ -288,7 +288,7 @@ _KINDS: Mapping[ValueKind, str] = MappingProxyType(
 )
 
 
-def _about(values: Sequence[str], name: str, *, is_asked: bool) -> str:
+def _describe(values: Sequence[str], name: str, *, is_asked: bool) -> str:
     kind, ending = find_common_kind(values), find_common_ending(values)
     what = _KINDS.get(kind, f"a {kind.value}")
     if kind is ValueKind.FILE and ending:

@@ -153,12 +153,10 @@ def _witness(aligned: Aligned, at: int) -> str:
     session = one_line(_tail(aligned.sessions[at]))
     where = f" ({session})" if session else ""
     left = " ".join(one_line(one.text) for one in aligned.detours if one.trace == at)
-    return (
-        _one_quote(aligned.tasks[at]) + where + (f" Left out: {_one_quote(left)}" if left else "")
-    )
+    return _quote(aligned.tasks[at]) + where + (f" Left out: {_quote(left)}" if left else "")
 
 
-def _one_quote(task: str) -> str:
+def _quote(task: str) -> str:
     line = one_line(task)
     return line if len(line) <= _QUOTE else f"{line[: _QUOTE - 3]}..."
 
@@ -264,7 +262,7 @@ def _names(words: Sequence[str]) -> str:
 
 def _procedure(aligned: Aligned, room: _Room) -> Iterator[str]:
     for number, step in enumerate(aligned.steps[: room.steps], start=1):
-        yield f"{number}. {_optional(step, len(aligned.traces))}{step.text}"
+        yield f"{number}. {_mark_optional(step, len(aligned.traces))}{step.text}"
         if step.block and room.has_blocks:
             yield from ("", format_block(step.block), "")
         elif step.block:
@@ -274,7 +272,7 @@ def _procedure(aligned: Aligned, room: _Room) -> Iterator[str]:
         yield f"{room.steps + 1}. Go on in the same way; {left_out} more steps are not listed."
 
 
-def _optional(step: AlignedStep, of: int) -> str:
+def _mark_optional(step: AlignedStep, of: int) -> str:
     return f"(Optional, {step.seen_in} of {of} runs.) " if step.optional else ""
 
 

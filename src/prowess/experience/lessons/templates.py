@@ -162,13 +162,13 @@ def _gaps(pending: Sequence[tuple[str, ...]], *, as_one: bool) -> Iterator[TextP
         return
     gaps = [tuple("".join(row) for row in zip(*pending, strict=True))] if as_one else pending
     for values in gaps:
-        before = _blank_before([value for value in values if value])
+        before = _find_blank([value for value in values if value])
         if before:
             yield TextPiece(before)
         yield TextPiece("", tuple(value.removeprefix(before) for value in values))
 
 
-def _blank_before(values: Sequence[str]) -> str:
+def _find_blank(values: Sequence[str]) -> str:
     """Return the blank that stands before all of the values, or before one of several words."""
     for blank in (" ", "\n"):
         if all(value.startswith(blank) for value in values):
@@ -296,20 +296,20 @@ class ParameterBook:
         if source.deed is Deed.TYPE and all(map(_PHONE.fullmatch, hidden.values())):
             return self.fill(hidden, source)
         done = self._join_pieces(marked, source, hidden)
-        if source.field in _WORD_FIELDS and len(self._otherwise(done, hidden)) == len(hidden):
-            return _most_common({at: self.marked(at, text) for at, text in hidden.items()})
+        if source.field in _WORD_FIELDS and len(self._find_others(done, hidden)) == len(hidden):
+            return _find_most_common({at: self.marked(at, text) for at, text in hidden.items()})
         return done
 
     def otherwise(self, told: str, values: Values, source: ValueSource) -> dict[int, str]:
         """Return the texts, with marks, of the traces that did not have what all are told by."""
         hidden = {at: self._without_secrets(text, source) for at, text in values.items()}
-        return self._otherwise(told, hidden)
+        return self._find_others(told, hidden)
 
-    def _otherwise(self, told: str, hidden: Values) -> dict[int, str]:
+    def _find_others(self, told: str, hidden: Values) -> dict[int, str]:
         return {
             at: self.marked(at, text)
             for at, text in hidden.items()
-            if _plainly(self._raw(at, told)) != _plainly(self._raw(at, text))
+            if _reduce(self._expand(at, told)) != _reduce(self._expand(at, text))
         }
 
     def _join_pieces(self, marked: Values, source: ValueSource, hidden: Values) -> str:
@@ -323,7 +323,7 @@ class ParameterBook:
         for piece in pieces:
             if piece.values:
                 raw = {
-                    at: self._raw(at, text) for at, text in zip(order, piece.values, strict=True)
+                    at: self._expand(at, text) for at, text in zip(order, piece.values, strict=True)
                 }
                 filled = self.fill(raw, replace(source, before=done[-80:]))
                 done = done + filled if filled else done.removesuffix(" ")
@@ -351,28 +351,28 @@ class ParameterBook:
         if len(set(present.values())) == 1:
             return next(iter(present.values()))
         if any(MARK in value for value in present.values()):
-            return _most_common(present)
+            return _find_most_common(present)
         if numbered := _split_number(present, source):
             option, numbers = numbered
             return option + self.fill(numbers, replace(source, before=f"{option} "))
         if all(value.endswith("/") for value in present.values()):
             inside = replace(source, is_folder=True)
             return self.fill({at: value[:-1] for at, value in present.items()}, inside) + "/"
-        return self._explain_values(present) or self._new(present, source)
+        return self._explain_values(present) or self._add(present, source)
 
-    def _new(self, values: dict[int, str], source: ValueSource) -> str:
+    def _add(self, values: dict[int, str], source: ValueSource) -> str:
         if any(len(value) > _CONTENT or "\n" in value for value in values.values()):
             return self._content(values, source)
         is_asked = self._is_asked(values)
         if not is_asked and (stems := _stems(values)) and self._is_asked(stems):
             # A task that names a component means all the files of that name.
             return f"{self.fill(stems, source)}.{read_ending(next(iter(values.values())))}"
-        if not is_asked and (around := self._around_asked(values)):
+        if not is_asked and (around := self._find_asked(values)):
             before, cores, after = around
             return f"{before}{self.fill(cores, source)}{after}"
         is_full = len(self.entries) >= _MOST_ENTRIES
         if is_full or (not is_asked and (self.only_asked or _is_habit(values, source))):
-            return _most_common(values)
+            return _find_most_common(values)
         apart = self._path(values, source)
         if apart:
             return apart
@@ -406,7 +406,7 @@ class ParameterBook:
             told.append(self.fill(here, inside) if at in apart else row[0])
         return "/".join(told)
 
-    def _around_asked(self, values: Values) -> tuple[str, Values, str] | None:
+    def _find_asked(self, values: Values) -> tuple[str, Values, str] | None:
         """Return what values share around a part that the tasks name: `ann` of `ann@x.org`."""
         before, after = find_shared_ends(list(values.values()))
         if not (before or after):
@@ -455,7 +455,7 @@ class ParameterBook:
         self.entries.append(ParameterEntry(secret=name))
         return len(self.entries) - 1
 
-    def _raw(self, trace: int, text: str) -> str:
+    def _expand(self, trace: int, text: str) -> str:
         def value(hit: re.Match[str]) -> str:
             entry = self.entries[int(hit["entry"])]
             held = entry.values.get(trace)
@@ -540,7 +540,7 @@ def _split_number(values: Values, source: ValueSource) -> tuple[str, Values] | N
     return options.pop(), {at: hit[2] for at, hit in found.items()}
 
 
-def _plainly(text: str) -> str:
+def _reduce(text: str) -> str:
     return strip_filters(" ".join(text.split()))
 
 
@@ -552,6 +552,6 @@ def _stems(values: Values) -> Values:
     return {at: strip_ending(value) for at, value in values.items()}
 
 
-def _most_common(values: Values) -> str:
+def _find_most_common(values: Values) -> str:
     counts = Counter(values.values())
     return min(counts, key=lambda text: (-counts[text], len(text), text))

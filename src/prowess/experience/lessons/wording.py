@@ -60,7 +60,7 @@ def write_order(move: Move, texts: Texts) -> Order:
 
 def format_code(text: str, longest: int = _LONGEST_SPAN) -> str:
     """Return a text as a code span that ends where it should."""
-    line = _harmless(one_line(_LONGER.sub(" ...", text)))
+    line = _defuse(one_line(_LONGER.sub(" ...", text)))
     if len(line) > longest:
         line = f"{line[: longest - 3]}..."
     if not line:
@@ -83,13 +83,13 @@ def format_block(text: str, indent: str = "   ") -> str:
     longest_run = max((len(hit) for hit in _TICKS.findall(text)), default=0)
     fence = "`" * max(longest_run + 1, 3)
     lines = [
-        escape_placeholders(_harmless(clean(line)))
+        escape_placeholders(_defuse(clean(line)))
         for line in re.split(r"\r\n|[\n\r\v\f\x85\u2028\u2029]", text)
     ]
     return "\n".join(f"{indent}{line}".rstrip() for line in (f"{fence}text", *lines, fence))
 
 
-def _harmless(text: str) -> str:
+def _defuse(text: str) -> str:
     text = _COMMENT.sub(lambda hit: f"{hit[0]} ", text)
     return _FENCE_BANG.sub(" !", _BANG.sub("! ", text))
 
@@ -270,7 +270,7 @@ def remove_values(goals: Sequence[str], done: Sequence[str]) -> tuple[str, ...]:
 
     found = []
     for at, goal in enumerate(goals):
-        apart = _apart(asked, at) | _find_enclosed(asked, at)
+        apart = _find_odd(asked, at) | _find_enclosed(asked, at)
         hits = [
             hit
             for place, hit in enumerate(_TOKEN.finditer(goal))
@@ -295,7 +295,7 @@ def _spread(rows: Sequence[Iterable[str]]) -> Counter[str]:
     return Counter(word for row in rows for word in frozenset(row))
 
 
-def _apart(rows: Sequence[Sequence[str]], at: int) -> frozenset[int]:
+def _find_odd(rows: Sequence[Sequence[str]], at: int) -> frozenset[int]:
     """Return the places in which a row differs from most of the others, where little else does."""
     same = [row for row in rows if len(row) == len(rows[at])]
     if len(same) < max(_FEWEST_ALIKE * len(rows), 2):
@@ -364,7 +364,7 @@ def word_goals(goals: Sequence[str], parameters: Sequence[Parameter]) -> WordedG
     """Return the words for a goal, of all that was asked; the most usual wording comes first."""
     if any(_NO_SPACES.search(goal) for goal in goals):
         phrases = list(
-            dict.fromkeys(_shorten(_fill(_first_sentence(goal), parameters)) for goal in goals)
+            dict.fromkeys(_shorten(_fill(_take_first_sentence(goal), parameters)) for goal in goals)
         )
         return WordedGoal(phrases[0], tuple(phrases[:_MOST_PHRASES]))
     rows = [_split(goal, parameters) for goal in goals]
@@ -417,7 +417,7 @@ def list_words(words: Sequence[str], last: str) -> str:
 def _split(goal: str, parameters: Sequence[Parameter]) -> list[_Word]:
     """Return the words of a goal, without what is said before and behind it."""
     found: list[_Word] = []
-    for one in _fill(_first_sentence(goal), parameters).split(" "):
+    for one in _fill(_take_first_sentence(goal), parameters).split(" "):
         bare = one.strip(",.;:!?()-+/")
         if _OPEN in one:
             name = one[one.index(_OPEN) + 1 : one.index(_CLOSE)]
@@ -622,7 +622,7 @@ def _lead_end(text: str) -> int:
     return at
 
 
-def _first_sentence(goal: str) -> str:
+def _take_first_sentence(goal: str) -> str:
     """Return what a goal asks for first; where it begins with hardly a word, all of it."""
     line = one_line(goal)
     rest = line[_lead_end(line) :]

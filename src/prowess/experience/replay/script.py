@@ -108,7 +108,7 @@ def replay_typing(action: TraceAction, around: StepContext) -> ReplayPart:
 
 def replay_key(action: TraceAction) -> ReplayPart:
     """Return a key that is pressed."""
-    key = action.text("keycode", "keyCode", "key") or _whole(action, "keycode", "keyCode", "key")
+    key = action.text("keycode", "keyCode", "key") or _pick(action, "keycode", "keyCode", "key")
     if not key or has_secret(key):
         return leave_to_person("press a key; which one was not recorded")
     return make_device_part(f"presses the key {key}", f"press_key {quote_bash(key)}")
@@ -209,7 +209,7 @@ def _round(number: float) -> int:
     return math.floor(min(max(number, -_FARTHEST), _FARTHEST) + 0.5)
 
 
-def _whole(action: TraceAction, *names: str) -> str:
+def _pick(action: TraceAction, *names: str) -> str:
     found = (action.number(name, math.nan) for name in names)
     return next((str(_round(number)) for number in found if not math.isnan(number)), "")
 
@@ -234,7 +234,7 @@ _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BREAK = re.compile(r"[\W_0-9]+")
 
 
-def _plain(text: str) -> str:
+def _fold(text: str) -> str:
     """Return a text without capitals, accents and what cannot be seen."""
     parted = unicodedata.normalize("NFKD", text.casefold().translate(_STROKED))
     return "".join(
@@ -246,7 +246,7 @@ def _compile_words(words: str) -> re.Pattern[str]:
     """Return what finds any of these words."""
     found: list[str] = []
     for word in words.split():
-        bare = re.escape(_plain(word.strip("*")))
+        bare = re.escape(_fold(word.strip("*")))
         begins, ends = word.startswith("*"), word.endswith("*")
         found.append(("" if begins else r"\b") + bare + ("" if ends else r"\b"))
     return re.compile("|".join(found))
@@ -265,11 +265,11 @@ def _touch_words() -> _TouchWords:
     phrases = re.split(r"[|\n]", table["phrases"].strip())
     return _TouchWords(
         words=_compile_words(table["words"]),
-        phrases=re.compile("|".join(rf"\b{_plain(phrase.strip())}\b" for phrase in phrases)),
+        phrases=re.compile("|".join(rf"\b{_fold(phrase.strip())}\b" for phrase in phrases)),
         parts=re.compile(
-            "|".join(_plain(part).replace("_", " ") for part in table["parts"].split())
+            "|".join(_fold(part).replace("_", " ") for part in table["parts"].split())
         ),
-        lookalikes=re.compile("|".join(map(_plain, table["lookalikes"].split()))),
+        lookalikes=re.compile("|".join(map(_fold, table["lookalikes"].split()))),
     )
 
 
@@ -295,7 +295,7 @@ def _find_word(text: str) -> str:
     """Return the word in a text that pays, buys, deletes or sends money."""
     if not text:
         return ""
-    apart = _plain(_CAPITAL.sub(" ", text))
+    apart = _fold(_CAPITAL.sub(" ", text))
     known = _touch_words()
     words = known.lookalikes.sub(" ", " ".join(_BREAK.split(apart)))
     numbered = " ".join(re.split(r"[\W_]+", apart))
@@ -327,7 +327,7 @@ def write_replay_script(trace: Trace, *, name: str) -> str | None:
     safe = hide_people(remove_secrets(trace))
     gate = ReplayGate()
     steps = [
-        _numbered(step, number, safe, gate)
+        _number_step(step, number, safe, gate)
         for number, step in zip(_numbers(safe.steps), safe.steps, strict=True)
     ]
     parts = [step.part for step in steps if step.part is not None]
@@ -359,7 +359,7 @@ def _numbers(steps: Sequence[TraceStep]) -> list[int]:
     return own if rising and own[-1:] <= [_LAST_NUMBER] else counted
 
 
-def _numbered(step: TraceStep, number: int, trace: Trace, gate: ReplayGate) -> _Numbered:
+def _number_step(step: TraceStep, number: int, trace: Trace, gate: ReplayGate) -> _Numbered:
     kind = clean_comment(step.action.kind)
     if step.failed:
         reason = "it failed when it was recorded, and is left out"

@@ -48,7 +48,7 @@ def quote_bash(text: str) -> str:
     """Return `text` as one word of bash that stands for itself."""
     text = _SURROGATE.sub("\ufffd", text.replace("\0", ""))
     if not any(map(_is_hidden, text)):
-        return _plainly_quoted(text)
+        return _quote_plainly(text)
     return "".join(_run_quoted(run) for run in _runs(text))
 
 
@@ -72,7 +72,7 @@ def _is_hidden(letter: str) -> bool:
     return unicodedata.category(letter) in _HIDDEN_KINDS
 
 
-def _plainly_quoted(text: str) -> str:
+def _quote_plainly(text: str) -> str:
     return "'" + text.replace("'", r"'\''") + "'"
 
 
@@ -94,7 +94,7 @@ def _run_quoted(run: str) -> str:
     # Some encodings take a backslash behind a foreign byte for a part of a letter. So no escape
     # ever stands behind one within the same quotes.
     if not run.isascii() and not any(map(_is_hidden, run)):
-        return _plainly_quoted(run)
+        return _quote_plainly(run)
     return "$'" + "".join(map(_escape, run)) + "'"
 
 
@@ -294,7 +294,7 @@ def replay_command(action: TraceAction, around: StepContext) -> ReplayPart:
     command = find_command(action)
     if not command.strip():
         return make_note("a command that is empty")
-    where = _relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", around.folder)
+    where = _make_relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", around.folder)
     if patch := find_patch(command):
         return _patch_part(patch, where, around)
     if any(action.fields.get(name) is True for name in _LEFT_RUNNING):
@@ -318,7 +318,7 @@ def replay_whole_script(action: TraceAction, around: StepContext) -> ReplayPart:
 
 def replay_read(action: TraceAction, folder: str) -> ReplayPart:
     """Return a file that is shown."""
-    path = _relative(find_path(action), folder)
+    path = _make_relative(find_path(action), folder)
     if not _can_name(path):
         return leave_to_person("read a file that cannot be named here", path)
     return make_host_part(f"shows {path}", f"show_file {quote_bash(path)}")
@@ -330,7 +330,7 @@ def replay_write(action: TraceAction, around: StepContext) -> ReplayPart:
         (value for name in _CONTENT_NAMES if isinstance(value := action.fields.get(name), str)),
         None,
     )
-    path = _relative(find_path(action), around.folder)
+    path = _make_relative(find_path(action), around.folder)
     around.gate.note_change()
     if content is None:
         return leave_to_person(f"write {path or 'a file'}; what it held was not recorded")
@@ -339,12 +339,12 @@ def replay_write(action: TraceAction, around: StepContext) -> ReplayPart:
 
 def replay_edit(action: TraceAction, around: StepContext) -> ReplayPart:
     """Return a replacement of text in a file, which must be there exactly once."""
-    path = _relative(find_path(action), around.folder)
+    path = _make_relative(find_path(action), around.folder)
     around.gate.note_change()
     edits = _edits(action)
     if len(edits) == 1 and not edits[0].old and edits[0].new:
         return _write(path, edits[0].new, around)
-    return _edited(path, edits, around) or leave_to_person(
+    return _write_edits(path, edits, around) or leave_to_person(
         f"edit {path or 'a file'}; the edit cannot be written here", _show_fields(action)
     )
 
@@ -352,13 +352,13 @@ def replay_edit(action: TraceAction, around: StepContext) -> ReplayPart:
 def replay_patch(action: TraceAction, around: StepContext) -> ReplayPart:
     """Return a patch as the files that it writes and edits; by hand where that is not exact."""
     patch = action.text(*FIELDS) or find_command(action)
-    where = _relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", around.folder)
+    where = _make_relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", around.folder)
     return _patch_part(patch, where, around) if patch else replay_tool(action, around)
 
 
 def _patch_part(patch: str, where: str, around: StepContext) -> ReplayPart:
     def placed(path: str) -> str:
-        return _relative(path if where == "." else posixpath.join(where, path), around.folder)
+        return _make_relative(path if where == "." else posixpath.join(where, path), around.folder)
 
     around.gate.note_change()
     files = read_patch(patch) if _fits(patch) else ()
@@ -381,10 +381,10 @@ def _patch(one: PatchedFile, path: str, around: StepContext) -> ReplayPart | Non
     if one.how == "Add":
         return _write(path, one.content, around)
     edits = [_Edit(change.old, change.new, is_everywhere=False) for change in one.changes]
-    return _edited(path, edits, around)
+    return _write_edits(path, edits, around)
 
 
-def _edited(path: str, edits: Sequence[_Edit], around: StepContext) -> ReplayPart | None:
+def _write_edits(path: str, edits: Sequence[_Edit], around: StepContext) -> ReplayPart | None:
     """Return the edits of one file; None where they cannot be written."""
     can_edit = _can_name(path) and edits and all(edit.old and edit.is_whole for edit in edits)
     if not can_edit or len(edits) > _MOST_EDITS:
@@ -451,7 +451,7 @@ def _can_name(path: str) -> bool:
     return is_plain and not path.endswith("/") and not has_secret(path)
 
 
-def _relative(path: str, folder: str) -> str:
+def _make_relative(path: str, folder: str) -> str:
     """Return a path as seen from the folder of the trace, unchanged where it is elsewhere."""
     root = folder.rstrip("/")
     if not root or not posixpath.isabs(path):
@@ -489,7 +489,7 @@ def _edit(fields: Mapping[str, Json]) -> _Edit:
 
 def _show_fields(action: TraceAction) -> str:
     """Return all fields of an action as JSON: on one line where they fit, each text cut."""
-    fields = {name: _short(value) for name, value in action.fields.items() if name != "type"}
+    fields = {name: _shorten(value) for name, value in action.fields.items() if name != "type"}
     if not fields:
         return ""
     line = json.dumps(fields, ensure_ascii=False, default=str)
@@ -498,12 +498,12 @@ def _show_fields(action: TraceAction) -> str:
     return _cut(json.dumps(fields, ensure_ascii=False, default=str, indent=2))
 
 
-def _short(value: Json) -> Json:
+def _shorten(value: Json) -> Json:
     if isinstance(value, str):
         return _cut(value, _MOST_SHOWN)
     if isinstance(value, Mapping):
-        return {name: _short(inner) for name, inner in value.items()}
-    return [_short(inner) for inner in value] if isinstance(value, Sequence) else value
+        return {name: _shorten(inner) for name, inner in value.items()}
+    return [_shorten(inner) for inner in value] if isinstance(value, Sequence) else value
 
 
 def _cut(text: str, most: int = _MOST_ASKED) -> str:

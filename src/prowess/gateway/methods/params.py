@@ -29,7 +29,7 @@ Secret = Annotated[str, StringConstraints(max_length=262_144)]
 Sequence = Annotated[int, Field(ge=0, le=(1 << 63) - 1)]
 
 
-def _unnamed(value: object, check: ValidatorFunctionWrapHandler) -> object:
+def _check_unnamed(value: object, check: ValidatorFunctionWrapHandler) -> object:
     """Check variables without naming the one that is wrong: people paste `NAME=value` as a name."""
     try:
         return check(value)
@@ -41,7 +41,7 @@ def _unnamed(value: object, check: ValidatorFunctionWrapHandler) -> object:
 Variables = Annotated[
     dict[Annotated[str, StringConstraints(max_length=300)], Secret],
     Field(max_length=200),
-    WrapValidator(_unnamed),
+    WrapValidator(_check_unnamed),
 ]
 
 

@@ -57,7 +57,7 @@ class ProposalMethods:
     @rpc("skills.proposals.inspect", ClientScope.READ, given.ProposalParams)
     def inspect(self, call: RpcCall) -> Json:
         """One proposal with its whole text."""
-        return self._shown(self._found(call))
+        return self._show(self._find(call))
 
     @rpc("skills.proposals.events.list", ClientScope.READ, given.ProposalEventsParams)
     def events(self, call: RpcCall) -> Json:
@@ -82,15 +82,15 @@ class ProposalMethods:
     @rpc("skills.proposals.create", ClientScope.ADMIN, given.CreateProposalParams)
     def create(self, call: RpcCall) -> Json:
         """Propose a new skill."""
-        asked, _ = call.params, self._writable(call)
-        name = _new_name(asked.name)
+        asked, _ = call.params, self._find_writable(call)
+        name = _read_new_name(asked.name)
         edit = Create(description=asked.description, body=asked.content)
-        return self._proposed(call, name, f"New skill: {name}", edit)
+        return self._propose(call, name, f"New skill: {name}", edit)
 
     @rpc("skills.proposals.update", ClientScope.ADMIN, given.UpdateProposalParams)
     def update(self, call: RpcCall) -> Json:
         """Propose another text for a skill."""
-        asked, workspace = call.params, self._writable(call)
+        asked, workspace = call.params, self._find_writable(call)
         name = skill_name(asked.skill_name)
         page = self._proposals().current(workspace, name).get(SKILL_FILE)
         if page is None:
@@ -99,21 +99,22 @@ class ProposalMethods:
         body = frontmatter.read(frontmatter.decode(page).text).body.strip()
         edit = Replace(
             old_text=body,
-            new_text=_body_of(asked.content),
+            # Without a frontmatter of its own: that of the skill stays.
+            new_text=frontmatter.read(asked.content).body.strip(),
             description=asked.description or "",
         )
-        return self._proposed(call, name, f"Skill update: {name}", edit)
+        return self._propose(call, name, f"Skill update: {name}", edit)
 
     @rpc("skills.proposals.revise", ClientScope.ADMIN, given.ReviseProposalParams)
     def revise(self, call: RpcCall) -> Json:
         """Change what waits."""
-        asked, found = call.params, self._found(call)
+        asked, found = call.params, self._find(call)
         files, words = asked.support_files, asked.evidence
         if all(
             part is None for part in (asked.content, asked.description, files, asked.goal, words)
         ):
             seen = asked.expected_revision_hash or ""
-            return self._shown(self._proposals().renew(found, seen, _by(call)))
+            return self._show(self._proposals().renew(found, seen, _by(call)))
         more = Revision(
             files=None if files is None else _support(files),
             goal=asked.goal,
@@ -121,13 +122,13 @@ class ProposalMethods:
         )
         seen = asked.expected_revision_hash or found.revision
         page = self._proposals().current(found.workspace, found.skill, found.place).get(SKILL_FILE)
-        edit = _revised(found, page, asked.content, asked.description)
-        return self._shown(self._proposals().revise(found, edit, seen, more, _by(call)))
+        edit = _revise(found, page, asked.content, asked.description)
+        return self._show(self._proposals().revise(found, edit, seen, more, _by(call)))
 
     @rpc("skills.proposals.evaluate", ClientScope.ADMIN, given.EvaluateParams)
     def evaluate(self, call: RpcCall) -> Json:
         """Say whether it could be applied now: what the scanner and the skill of now say."""
-        asked, found = call.params, self._found(call)
+        asked, found = call.params, self._find(call)
         seen = asked.expected_revision_hash or found.revision
         if seen != found.revision:
             problem = "the proposal is not the one that was reviewed"
@@ -168,7 +169,7 @@ class ProposalMethods:
     @rpc("skills.proposals.quarantine", ClientScope.ADMIN, given.MayDecideParams)
     def quarantine(self, call: RpcCall) -> Json:
         """Keep it from being used."""
-        asked, found = call.params, self._found(call)
+        asked, found = call.params, self._find(call)
         done = self._proposals().quarantine(
             found, asked.expected_revision_hash or "", asked.reason or "", _by(call)
         )
@@ -187,7 +188,7 @@ class ProposalMethods:
         )
         return {"record": self._record(done)}
 
-    def _proposed(self, call: RpcCall, name: str, title: str, edit: Edit) -> Json:
+    def _propose(self, call: RpcCall, name: str, title: str, edit: Edit) -> Json:
         asked = call.params
         draft = Draft(
             skill=name,
@@ -200,9 +201,9 @@ class ProposalMethods:
             goal=asked.goal or "",
             agent_id=self._agent(call),
         )
-        return self._shown(self._proposals().propose(self._writable(call), draft).proposal)
+        return self._show(self._proposals().propose(self._find_writable(call), draft).proposal)
 
-    def _shown(self, proposal: Proposal) -> Json:
+    def _show(self, proposal: Proposal) -> Json:
         current = self._proposals().current(proposal.workspace, proposal.skill, proposal.place)
         version = len(self._wordings(proposal.id, proposal.agent_id)) or 1
         outlook = self._proposals().outlook(proposal, current)
@@ -222,7 +223,7 @@ class ProposalMethods:
     def _wordings(self, proposal_id: str, agent_id: str) -> tuple[int, ...]:
         return wordings(self._services.workshop(), proposal_id, agent_id)
 
-    def _found(self, call: RpcCall) -> Proposal:
+    def _find(self, call: RpcCall) -> Proposal:
         asked = call.params
         return self._services.workshop().inspect(asked.proposal_id, agent_id=self._agent(call))
 
@@ -231,7 +232,7 @@ class ProposalMethods:
         asked: str | None = call.params.agent_id
         return "" if asked is None else self._services.skills.agent(asked).id
 
-    def _writable(self, call: RpcCall) -> str:
+    def _find_writable(self, call: RpcCall) -> str:
         """Return the workspace of the agent that is meant, where anything may be proposed at all.
 
         Raises:
@@ -245,7 +246,7 @@ class ProposalMethods:
         return self._services.proposals()
 
 
-def _new_name(asked: str) -> str:
+def _read_new_name(asked: str) -> str:
     try:
         return skill_name(asked)
     except ProposalInputError as error:
@@ -272,12 +273,7 @@ def _support(files: Iterable[given.SupportFileParams]) -> dict[str, bytes]:
     return {file.path: file.content.encode() for file in files}
 
 
-def _body_of(content: str) -> str:
-    """Return the text without a frontmatter of its own: that of the skill stays."""
-    return frontmatter.read(content).body.strip()
-
-
-def _revised(
+def _revise(
     found: Proposal, page: bytes | None, content: str | None, description: str | None
 ) -> Edit | None:
     """Return the edit of a proposal with these words in place of its own."""

@@ -116,7 +116,7 @@ class Installs:
         """Show them, the last one first."""
         with self._lock:
             self._forget()
-            return [_shown(kept) for kept in reversed(self._kept)]
+            return [_show(kept) for kept in reversed(self._kept)]
 
     def _forget(self) -> None:
         since = self._now() - KEPT_SECONDS
@@ -130,7 +130,7 @@ class Installs:
         self._tell(STATE, told)
 
 
-def _shown(kept: _InstallRecord) -> Json:
+def _show(kept: _InstallRecord) -> Json:
     return {
         "skill": kept.skill,
         "installId": kept.install_id,

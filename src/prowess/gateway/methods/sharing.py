@@ -75,7 +75,7 @@ class SharingMethods:
         found = [
             wire_sharing.outdated_skill(row)
             for one in self._sharing.folders(call.params.agent_id)
-            for row in one.find_outdated(_quiet)
+            for row in one.find_outdated(_show_nothing)
         ]
         return {"skills": found}
 
@@ -190,7 +190,7 @@ class SharingMethods:
             if name in one.folder.read_lock().skills:
                 updating = Updating(one)
                 asked = UpdateRequest(names=(name,), keep=call.params.keep or "")
-                return updating, updating.prepare(asked, _quiet)[0]
+                return updating, updating.prepare(asked, _show_nothing)[0]
         raise SharingError(shown(name), "is in no lock.")
 
 
@@ -198,7 +198,7 @@ def _path(*steps: str) -> str:
     return "/skills/" + "/".join(quote(step) for step in steps)
 
 
-def _quiet(_what: str, _done: int, _total: int) -> None:
+def _show_nothing(_what: str, _done: int, _total: int) -> None:
     """Show no progress."""
 
 
@@ -255,14 +255,14 @@ class ChangeMethods:
         asked, skills = call.params, self._services.skills
         agent = skills.agent(asked.agent_id)
         if asked.source is not None:
-            return self._answered(_NO_REGISTRY, agent.id)
+            return self._answer(_NO_REGISTRY, agent.id)
         _require("skills.install", name=asked.name, installId=asked.install_id)
         with self._services.installs.running(asked.name, asked.install_id, agent.id) as running:
-            result = self._installed(call, running)
+            result = self._install_noting(call, running)
             running.ended(result)
-        return self._answered(result, agent.id)
+        return self._answer(result, agent.id)
 
-    def _answered(self, result: InstallReport, agent_id: str) -> Json | RpcFailure:
+    def _answer(self, result: InstallReport, agent_id: str) -> Json | RpcFailure:
         shown = {
             **wire_runs.install_result(result),
             "agentId": agent_id,
@@ -277,7 +277,7 @@ class ChangeMethods:
         del call
         return {"installs": self._services.installs.listed()}
 
-    def _installed(self, call: RpcCall, running: Running) -> InstallReport:
+    def _install_noting(self, call: RpcCall, running: Running) -> InstallReport:
         asked = call.params
         about = {"skill": clean(asked.name), "installId": asked.install_id}
 
@@ -347,7 +347,6 @@ class ChangeMethods:
     def _show_standing(
         self, name: str, agent_id: str | None, **changed: Sequence[Acceptance]
     ) -> Json:
-        """Show what changed, and how the skill stands now."""
         status = self._services.skills.find(name, agent_id)
         shown = {
             key: [wire_safety.acceptance(one) for one in rows] for key, rows in changed.items()

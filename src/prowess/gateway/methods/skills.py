@@ -55,12 +55,12 @@ class SkillMethods:
     @rpc("skills.status", ClientScope.READ, given.StatusParams)
     def status(self, call: RpcCall) -> Json:
         """Every skill with its verdict."""
-        return self._kept_as("status", call.params.agent_id)
+        return self._find_kept("status", call.params.agent_id)
 
     @rpc("skills.rows", ClientScope.READ, given.RowsParams)
     def rows(self, call: RpcCall) -> Json:
         """Where every skill stands, in few bytes; nothing but that where `since` is still true."""
-        found = self._kept_as("rows", call.params.agent_id)
+        found = self._find_kept("rows", call.params.agent_id)
         if call.params.since != found["revision"]:
             return found
         return {"agentId": found["agentId"], "revision": found["revision"], "same": True}
@@ -85,7 +85,7 @@ class SkillMethods:
         ]
         return {"agentId": report.agent_id, "query": call.params.query, "names": found}
 
-    def _kept_as(self, kind: str, agent_id: str | None) -> EncodedPayload:
+    def _find_kept(self, kind: str, agent_id: str | None) -> EncodedPayload:
         skills = self._services.skills
         with skills.lock:
             agent = skills.agent(agent_id)
@@ -95,9 +95,9 @@ class SkillMethods:
             return kept[1]
         # After a change everybody asks at once: one makes it, and the others wait for that.
         with self._making:
-            return self._made(kind, agent.id)
+            return self._make(kind, agent.id)
 
-    def _made(self, kind: str, agent_id: str) -> EncodedPayload:
+    def _make(self, kind: str, agent_id: str) -> EncodedPayload:
         skills = self._services.skills
         with skills.lock:
             state = skills.workspace(agent_id).state(skills.settings)
@@ -140,7 +140,7 @@ class SkillMethods:
     @rpc("skills.detail", ClientScope.READ, given.SkillParams)
     def detail(self, call: RpcCall) -> Json:
         """All about one skill."""
-        skills, name = self._services.skills, self._named(call)
+        skills, name = self._services.skills, self._require_name(call)
         agent_id = skills.agent(call.params.agent_id).id
         try:
             status = skills.find(name, agent_id)
@@ -183,7 +183,7 @@ class SkillMethods:
     @rpc("skills.why", ClientScope.READ, given.WhyParams, slow=True)
     def why(self, call: RpcCall) -> Json:
         """Why a skill is, or is not, used."""
-        asked, name = call.params, self._named(call)
+        asked, name = call.params, self._require_name(call)
         if asked.message is None:
             return wire.explanation(self._services.why(name, asked.agent_id))
         routing = self._services.routing()
@@ -208,7 +208,7 @@ class SkillMethods:
     def validate(self, call: RpcCall) -> Json:
         """What is wrong with files."""
         asked = call.params
-        named = self._said(call)
+        named = self._read_name(call)
         reports = self._services.validate(named, asked.agent_id, asked.strict)
         return {
             "valid": all(report.valid for report in reports),
@@ -232,14 +232,14 @@ class SkillMethods:
             agent_id=agent, skill=asked.name, after=asked.after, limit=asked.limit
         )
 
-    def _named(self, call: RpcCall) -> str:
-        name = self._said(call)
+    def _require_name(self, call: RpcCall) -> str:
+        name = self._read_name(call)
         if name is None:
             message = f"invalid {call.method} params: name: give a skill's name or skillKey"
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
         return name
 
-    def _said(self, call: RpcCall) -> str | None:
+    def _read_name(self, call: RpcCall) -> str | None:
         """Return by what a skill is named, if by anything; two names must mean the same one."""
         asked = call.params
         fields = (("name", asked.name), ("skillKey", asked.skill_key), ("slug", asked.slug))

@@ -216,19 +216,19 @@ class StudioMethods:
     @rpc("harness.plan", ClientScope.READ, given.HarnessParams, slow=True)
     def plan(self, call: RpcCall) -> Json:
         """What connecting a harness, or taking it out, would change."""
-        return self._planned(call)[1]
+        return self._plan(call)[1]
 
     @rpc("harness.connect", ClientScope.ADMIN, given.HarnessParams, slow=True)
     def connect(self, call: RpcCall) -> Json:
         """Connect a harness, or take it out: exactly what the plan said."""
-        plan, shown = self._planned(call)
+        plan, shown = self._plan(call)
         if call.params.plan != shown["plan"]:
             message = "the files are not as the plan had them: look at harness.plan again"
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "plan"})
         written = self._studio.connecting().apply(plan)
         return {**shown, **wire_studio.connection(plan, {}, written)}
 
-    def _planned(self, call: RpcCall) -> tuple[ConnectPlan, Json]:
+    def _plan(self, call: RpcCall) -> tuple[ConnectPlan, Json]:
         asked = call.params
         known = {one.value: one for one in Harness}
         if asked.harness not in known:

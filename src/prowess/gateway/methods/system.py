@@ -233,7 +233,7 @@ class ClientMethods:
             "text": f"Gateway: Prowess {services.version}",
             "ts": round(services.now() * 1000),
         }
-        return [own, *(_present(one) for one in services.presence())]
+        return [own, *(_show_client(one) for one in services.presence())]
 
     @rpc("agent.identity.get", ClientScope.READ, given.IdentityParams)
     def identity(self, call: RpcCall) -> Json:
@@ -442,7 +442,7 @@ class ClientMethods:
         return {"runId": run, "status": "ok"}
 
 
-def _present(client: Json) -> Json:
+def _show_client(client: Json) -> Json:
     return {
         "host": client["name"],
         "platform": client["platform"],
@@ -473,7 +473,7 @@ def find_absent(name: str, _call: RpcCall | None = None) -> Any:  # noqa: ANN401
     return json.loads(next(text for known, text in rows if known == name))
 
 
-def _absent_methods() -> tuple[Method, ...]:
+def _read_absent() -> tuple[Method, ...]:
     groups = [group for group in read_table(_ABSENT).values() if not group.get("is_part")]
     return tuple(
         Method(
@@ -505,4 +505,4 @@ def system_methods(services: Services) -> tuple[Method, ...]:
     """Return the methods that answer for the process, and those that only other clients ask."""
     groups = (SystemMethods(services), ClientMethods(services))
     asked = [method for group in groups for method in collect_methods(group)]
-    return (*asked, *_absent_methods())
+    return (*asked, *_read_absent())

@@ -285,7 +285,7 @@ def plan_switch(config: ConfigFile, *, enabled: bool, profile: str = "") -> Swit
         inner["enabled"] = True
     if inner or "config" in after:
         after["config"] = inner
-    old, new = _flat(before), _flat(after)
+    old, new = _flatten(before), _flatten(after)
     changes = tuple(
         Changed(".".join((*ENTRY, key)), old.get(key), value)
         for key, value in new.items()
@@ -319,7 +319,7 @@ def _entry(values: Mapping[str, Any]) -> dict[str, Any]:
     return dict(found)
 
 
-def _flat(entry: Mapping[str, Any]) -> dict[str, object]:
+def _flatten(entry: Mapping[str, Any]) -> dict[str, object]:
     inner = entry.get("config")
     flat = {key: value for key, value in entry.items() if key != "config"}
     if isinstance(inner, Mapping):

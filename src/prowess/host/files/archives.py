@@ -109,7 +109,7 @@ def read_archive(file: BinaryIO, limits: ArchiveLimits = DEFAULT_LIMITS, strip: 
         ArchiveError: the archive or a member breaks a rule.
     """
     blob = _read_bounded(file, limits.compressed)
-    with _refusing_damage():
+    with _refuse_damage():
         entries = _list_zip(blob, limits) if blob.startswith(_ZIP) else _list_tar(blob, limits)
         paths = _find_paths(entries, limits, strip)
         _check_sizes(entries, len(blob), limits)
@@ -162,7 +162,7 @@ def _refuse(member: str, reason: str, problem: str) -> NoReturn:
 
 
 @contextmanager
-def _refusing_damage() -> Iterator[None]:
+def _refuse_damage() -> Iterator[None]:
     """Refuse what the standard library cannot read, whatever it raises about it."""
     try:
         yield
@@ -382,7 +382,7 @@ def _find_paths(entries: Sequence[_Entry], limits: ArchiveLimits, strip: int) ->
     The names are judged as they are in the archive and once more without their first folders:
     neither may hide what the other shows.
     """
-    names = [_plain_name(entry) for entry in entries]
+    names = [_read_name(entry) for entry in entries]
     _check_names(entries, names, limits)
     if not strip:
         return names
@@ -394,7 +394,7 @@ def _find_paths(entries: Sequence[_Entry], limits: ArchiveLimits, strip: int) ->
     return stripped
 
 
-def _plain_name(entry: _Entry) -> str:
+def _read_name(entry: _Entry) -> str:
     """Return the name without the `./` that `tar -C folder .` writes and the slash of a folder."""
     if "\\" in entry.name:
         _refuse(entry.name, "backslash", "has a backslash in its name.")

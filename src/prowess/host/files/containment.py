@@ -212,7 +212,7 @@ class Root:
             PathError: it cannot be made.
             ContainmentError: the name is not portable, or a link is in the way.
         """
-        parts = _new_steps(relative)
+        parts = _split_new(relative)
         with ExitStack() as stack:
             folder = self._folder
             for index, name in enumerate(parts):
@@ -230,7 +230,7 @@ class Root:
             PathError: it cannot be moved, or the new place is taken.
             ContainmentError: either name leads out.
         """
-        _new_steps(new)
+        _split_new(new)
         with self._parent(old) as (source, name), self._parent(new) as (target, new_name):
             with reporting(old, "renamed"):
                 before = source.lstat(name)
@@ -309,7 +309,7 @@ class Root:
 
     @contextmanager
     def _parent(self, relative: str, *, create: bool = False) -> Iterator[tuple[Folder, str]]:
-        parts = _new_steps(relative) if create else _steps(relative)
+        parts = _split_new(relative) if create else _steps(relative)
         if not parts:
             raise ContainmentError(".", "is the folder itself: name something inside it.")
         with self._descend(parts[:-1], relative, create=create) as folder:
@@ -361,7 +361,7 @@ def _steps(relative: str) -> tuple[str, ...]:
     return parts
 
 
-def _new_steps(relative: str) -> tuple[str, ...]:
+def _split_new(relative: str) -> tuple[str, ...]:
     """Return the steps to something that is to be made: portable names only."""
     try:
         return segments(relative)

@@ -63,7 +63,7 @@ class HookSocket:
         if not hasattr(socket, "AF_UNIX"):
             return False
         try:
-            self._line = self._bound()
+            self._line = self._bind()
         except OSError as error:
             # Hooks work without it, only slower.
             log.warning("hooks.no-socket: %s: %s", self._path, error.strerror or error)
@@ -86,7 +86,7 @@ class HookSocket:
             self._thread.join(_SECONDS)
         self._line = self._thread = None
 
-    def _bound(self) -> socket.socket:
+    def _bind(self) -> socket.socket:
         """Bind where nobody else looks, make it private, and only then give it its name."""
         os.makedirs(self._state, stat.S_IRWXU, exist_ok=True)
         line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -114,9 +114,9 @@ class HookSocket:
             if not self._places.acquire(timeout=_WAIT_S):
                 caller.close()
                 continue
-            threading.Thread(target=self._one, args=(caller,), daemon=True).start()
+            threading.Thread(target=self._answer_one, args=(caller,), daemon=True).start()
 
-    def _one(self, caller: socket.socket) -> None:
+    def _answer_one(self, caller: socket.socket) -> None:
         try:
             # The caller answers itself then.
             with contain(lambda error: log.warning("hooks.call-failed: %s", type(error).__name__)):
@@ -168,7 +168,7 @@ class _Given:
         while b"\n" not in self._held:
             if len(self._held) > _LONGEST_LINE:
                 raise _BrokenRequestError("no line")
-            self._more()
+            self._read_more()
         line, _, rest = bytes(self._held).partition(b"\n")
         self._held = bytearray(rest)
         return line[:_LONGEST_LINE]
@@ -176,12 +176,12 @@ class _Given:
     def part(self, size: int) -> bytes:
         """Return the next so many bytes."""
         while len(self._held) < size:
-            self._more()
+            self._read_more()
         part = bytes(self._held[:size])
         del self._held[:size]
         return part
 
-    def _more(self) -> None:
+    def _read_more(self) -> None:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError

@@ -81,11 +81,11 @@ class JsoncText:
             # Most files are plain, and some are large: then nothing has to be blanked out.
             self.document = self._read()
         except DocumentError:
-            self.bare = _COMMENTS.sub(self._blank, self.bare)
+            self.bare = _COMMENTS.sub(self._blank_out, self.bare)
             self.plain = _COMMAS.sub(_without_comma, self.bare)
             self.document = self._read_bare()
 
-    def _blank(self, match: re.Match[str]) -> str:
+    def _blank_out(self, match: re.Match[str]) -> str:
         found = match["comment"]
         if found is None:
             return match[0]
@@ -235,7 +235,7 @@ def edit_jsonc(text: str, edits: Sequence[Edit], reader: type[JsoncText] = Jsonc
     Raises:
         DocumentError: the text is not JSON, or would not say afterwards what was asked for.
     """
-    found = reader(_begun(text))
+    found = reader(_begin_document(text))
     wanted = apply_edits(found.document, edits)
     for edit in edits:
         found = reader(_splice(found.text, _cuts(found, edit)))
@@ -244,7 +244,7 @@ def edit_jsonc(text: str, edits: Sequence[Edit], reader: type[JsoncText] = Jsonc
     return found.text
 
 
-def _begun(text: str) -> str:
+def _begin_document(text: str) -> str:
     """Return the text, or that of an empty document with as much of it as there is."""
     if text.strip(_SPACES + MARK):
         return text
@@ -284,7 +284,7 @@ def _insertion(source: JsoncText, edit: Insert) -> list[_Cut]:
     last = container.children[-1]
     comma = source.comma_after(last)
     end = last.end if comma is None else comma + 1
-    place = _after_comments(source, end, container.closing)
+    place = _skip_comments(source, end, container.closing)
     gap = " " if indent is None else find_newline(source.text) + indent
     if comma is not None:
         # They like trailing commas here.
@@ -308,7 +308,7 @@ def _into_empty(
     return [(place, end, newline + indent + new + after)]
 
 
-def _after_comments(source: JsoncText, start: int, limit: int) -> int:
+def _skip_comments(source: JsoncText, start: int, limit: int) -> int:
     """Return where the comments end that follow on the same line: they belong to what is there."""
     place = start
     for comment in source.comments:
@@ -388,7 +388,7 @@ def _removal(source: JsoncText, path: Path) -> list[_Cut]:
     at = container.children.index(child)
     comma = source.comma_after(child)
     if at + 1 < len(container.children):
-        return _before_another(source, child, container.children[at + 1], comma or child.end)
+        return _cut_before(source, child, container.children[at + 1], comma or child.end)
     cuts = [(_begin(source, child, comma), child.end, "")]
     if comma is not None:
         cuts.append((comma, comma + 1, ""))
@@ -402,7 +402,7 @@ def _removal(source: JsoncText, path: Path) -> list[_Cut]:
     return cuts
 
 
-def _before_another(source: JsoncText, child: Child, following: Child, comma: int) -> list[_Cut]:
+def _cut_before(source: JsoncText, child: Child, following: Child, comma: int) -> list[_Cut]:
     begin = _begin(source, child, comma)
     gap = source.text[comma + 1 : following.start]
     if not _has_line_end(source.text[begin : child.start]) and not gap.strip(_SPACES):

@@ -176,10 +176,10 @@ class _Look:
                     if depth < _DEEPEST[self._harness]:
                         waiting.append((entry.path, depth + 1))
                 elif _is_session(self._harness, entry):
-                    yield from _found(self._harness, entry)
+                    yield from _find(self._harness, entry)
 
 
-def _found(harness: Harness, entry: "os.DirEntry[str]") -> Iterator[_Path]:
+def _find(harness: Harness, entry: "os.DirEntry[str]") -> Iterator[_Path]:
     try:
         changed = entry.stat(follow_symlinks=False).st_mtime_ns
     except OSError:

@@ -137,7 +137,7 @@ def find_own_program(environ: Mapping[str, str]) -> Program:
     line may be shared with others. It counts only where the search path leads to us.
     """
     windows = os.name == "nt"
-    script = _own_script()
+    script = _find_own_script()
     found = find_program(NAME, environ).path
     if script and found and os.path.realpath(found) == os.path.realpath(script):
         return Program(words=(NAME,), windows=windows)
@@ -147,7 +147,7 @@ def find_own_program(environ: Mapping[str, str]) -> Program:
     return Program(words=words, windows=windows, other=found)
 
 
-def _own_script() -> str:
+def _find_own_script() -> str:
     """Return the script beside the interpreter that runs us, or the one we were started by."""
     ending = ".exe" if os.name == "nt" else ""
     beside = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), NAME + ending)
@@ -376,7 +376,7 @@ class HarnessSettings:
                 return read_toml(text)
             return _READERS[kind](text).document if text.strip().strip(MARK) else {}
         except DocumentError as error:
-            raise _unusable(path, kind, error, "read") from error
+            raise _refuse(path, kind, error, "read") from error
 
     def comments(self, path: str, kind: Format, content: bytes | None) -> Sequence[str]:
         """Return the comments in these bytes of a file, as they are written."""
@@ -401,10 +401,10 @@ class HarnessSettings:
         try:
             return edit(_decode(path, content), edits).encode()
         except DocumentError as error:
-            raise _unusable(path, kind, error, "edited") from error
+            raise _refuse(path, kind, error, "edited") from error
         except UnicodeEncodeError as error:
             problem = DocumentError("the path of this program cannot be written as text")
-            raise _unusable(path, kind, problem, "edited") from error
+            raise _refuse(path, kind, problem, "edited") from error
 
     def backups(self, path: str) -> Sequence[bytes]:
         """Return what was kept of a file, newest first; what cannot be read is left out."""
@@ -524,7 +524,7 @@ def _decode(path: str, content: bytes | None) -> str:
         raise PathError(path, problem) from error
 
 
-def _unusable(path: str, kind: Format, error: DocumentError, what: str) -> PathError:
+def _refuse(path: str, kind: Format, error: DocumentError, what: str) -> PathError:
     where = f", line {error.line}" if error.line else ""
     return PathError(path, f"cannot be {what} as {kind.upper()}{where}: {error.problem}.")
 

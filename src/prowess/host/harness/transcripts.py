@@ -103,7 +103,7 @@ def read_stream(
         raise PathError(name, "is empty.")
     found = _document(content) or _lines(content, most_line_bytes or MOST_LINE_BYTES)
     if not found.records:
-        raise PathError(name, _nothing(found.skipped, len(content)))
+        raise PathError(name, _explain_nothing(found.skipped, len(content)))
     return found
 
 
@@ -113,7 +113,7 @@ def reasons(skipped: Mapping[str, int]) -> str:
     return ", ".join(parts) or "nothing was left out"
 
 
-def _nothing(skipped: Mapping[str, int], size: int) -> str:
+def _explain_nothing(skipped: Mapping[str, int], size: int) -> str:
     hint = "it needs to be JSON, or one JSON value a line."
     if size > MOST_DOCUMENT_BYTES:
         hint = f"one above {MOST_DOCUMENT_BYTES} bytes needs to be one JSON value a line."

@@ -415,7 +415,7 @@ class _Child:
     def wait(self, stop: Event | None) -> _Ending:
         """Wait until the child ends, its time is over, or somebody wants it to stop."""
         until = time.monotonic() + self._command.seconds
-        while self._running():
+        while self._is_running():
             left = until - time.monotonic()
             if stop is not None and stop.is_set():
                 return _Ending.STOPPED
@@ -451,7 +451,7 @@ class _Child:
         finally:
             self._ends.close()
 
-    def _running(self) -> bool:
+    def _is_running(self) -> bool:
         """Look without reaping: the number must stay the child's own until all of it is ended."""
         if self._process is None:
             return False
@@ -470,10 +470,10 @@ class _Child:
             return None, ""
 
         def pause(seconds: float) -> None:
-            self._running()
+            self._is_running()
             wait(seconds)
 
-        is_over = end_session(self._process.pid, pause, self._grace) and not self._running()
+        is_over = end_session(self._process.pid, pause, self._grace) and not self._is_running()
         process, self._process = self._process, None
         if not is_over:
             return None, _NOT_ENDED

@@ -40,15 +40,15 @@ _SIGNAL_BASE = 128
 _BY_A_PROCESS = frozenset({0, -1, -6, 0x10001, 0x10002, 0x10007})
 
 
-def _existing(*names: str) -> frozenset[int]:
+def _find_signals(*names: str) -> frozenset[int]:
     return frozenset(int(getattr(signal, name)) for name in names if hasattr(signal, name))
 
 
-_JOB_CONTROL = _existing("SIGTSTP", "SIGTTIN", "SIGTTOU")
-_OF_TERMINAL = _JOB_CONTROL | _existing("SIGHUP", "SIGINT", "SIGQUIT", "SIGWINCH", "SIGINFO")
+_JOB_CONTROL = _find_signals("SIGTSTP", "SIGTTIN", "SIGTTOU")
+_OF_TERMINAL = _JOB_CONTROL | _find_signals("SIGHUP", "SIGINT", "SIGQUIT", "SIGWINCH", "SIGINFO")
 # Each of these would end us and leave the program behind. Those that tell of a fault in our own
 # code (SIGSEGV and its like) are not among them: nobody could go on after one.
-_ENDING = _existing(
+_ENDING = _find_signals(
     "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGXCPU", "SIGXFSZ",
     "SIGPIPE", "SIGIO", "SIGPOLL", "SIGPWR", "SIGSTKFLT", "SIGLOST", "SIGABRT",
 )  # fmt: skip
@@ -56,10 +56,10 @@ _REAL_TIME = frozenset(
     range(signal.SIGRTMIN, signal.SIGRTMAX + 1) if hasattr(signal, "SIGRTMIN") else ()
 )
 # CONT is among them for a program that was stopped together with us.
-_HANDED_ON = _OF_TERMINAL | _ENDING | _REAL_TIME | _existing("SIGCONT")
-_WAITED_FOR = _HANDED_ON | _existing("SIGCHLD")
+_HANDED_ON = _OF_TERMINAL | _ENDING | _REAL_TIME | _find_signals("SIGCONT")
+_WAITED_FOR = _HANDED_ON | _find_signals("SIGCHLD")
 # Python ignores these for itself; a program expects them as they are by default.
-_AS_BY_DEFAULT = _existing("SIGPIPE", "SIGXFSZ", "SIGCHLD")
+_AS_BY_DEFAULT = _find_signals("SIGPIPE", "SIGXFSZ", "SIGCHLD")
 
 
 @contextmanager
@@ -131,7 +131,7 @@ def _program(command: ChildCommand) -> FoundProgram:
 
 
 def _run(command: ChildCommand, path: str, held: Collection[int] | None) -> int:
-    with _children_reported(), holding_signals() as before:
+    with _report_children(), holding_signals() as before:
         mask = before if held is None else held
         child = _spawn(command, path, mask)
         if hasattr(signal, "sigtimedwait"):
@@ -151,7 +151,7 @@ def _spawn(command: ChildCommand, path: str, mask: Collection[int]) -> int:
 
 
 @contextmanager
-def _children_reported() -> Iterator[None]:
+def _report_children() -> Iterator[None]:
     """See to it that the system keeps exit codes: who ignores dead children is told none."""
     before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:

@@ -76,7 +76,7 @@ class AgentProgram:
         words = {"prompt": prompt, "model": self.model, "python": sys.executable}
         variables = {**self.environment, "HOME": home, "PROWESS_HOME": os.path.join(home, "p")}
         command = ChildCommand(
-            argv=tuple(_filled(part, words) for part in self.argv),
+            argv=tuple(_fill(part, words) for part in self.argv),
             environment=variables,
             folder=folder,
             seconds=self.seconds,
@@ -125,7 +125,7 @@ def open_agent(
         raise ProofError(f"no agent is called {which}: give one of {names}, or {_COMMAND}PROGRAM.")
     if "{model}" in argv and not model:
         raise ProofError(f"{which} needs a model: give --model NAME.")
-    program = _filled(argv[0], {"python": sys.executable})
+    program = _fill(argv[0], {"python": sys.executable})
     found = find_program(program, environ)
     if not found.path:
         raise ProofError(f"{which} cannot be run: {found.problem}")
@@ -145,7 +145,7 @@ def find_judge_price() -> float:
     return float(read_table(_TABLE)["judge"]["price"])
 
 
-def _filled(part: str, words: Mapping[str, str]) -> str:
+def _fill(part: str, words: Mapping[str, str]) -> str:
     # Not `format`: a prompt may hold braces.
     for name, text in words.items():
         if part == f"{{{name}}}":

@@ -107,9 +107,9 @@ class ProjectFolder:
         found: dict[str, frozenset[str]] = {}
         package, python = self._package_json, self._pyproject
         if package:
-            scripts = _mapping(package, "scripts")
+            scripts = _descend(package, "scripts")
             nested = [path for path in self.files if path.endswith("/package.json")]
-            more = {name for path in nested for name in _mapping(self._json(path), "scripts")}
+            more = {name for path in nested for name in _descend(self._json(path), "scripts")}
             found["npm"] = frozenset({*scripts, *more})
         makefile = self.text("Makefile") or self.text("makefile") or self.text("GNUmakefile")
         if makefile:
@@ -123,12 +123,12 @@ class ProjectFolder:
         commands = _console_scripts(python)
         if python:
             found["python"] = frozenset(commands)
-        found["commands"] = frozenset({*commands, *_bins(package), *self._built(found)})
+        found["commands"] = frozenset({*commands, *_bins(package), *self._find_built(found)})
         found["variables"] = self._words[1]
         found["spelled"] = self._words[3]
         return found
 
-    def _built(self, known: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    def _find_built(self, known: Mapping[str, frozenset[str]]) -> Iterator[str]:
         """Yield the commands that parts of the project and other languages make."""
         yield from known.get("cargo", ())
         for path in self.files:
@@ -211,10 +211,10 @@ class ProjectFolder:
         # Where a list leaves the version open, what is installed says it.
         is_open = re.compile(r"[*>]?[^\d]*|>.*")
         versions = {
-            name: {self._installed(name) or asked if is_open.fullmatch(asked) else asked}
+            name: {self._find_installed(name) or asked if is_open.fullmatch(asked) else asked}
             for name, asked in self._requirements().items()
         }
-        for name, version in self._asked_elsewhere():
+        for name, version in self._find_asked():
             versions.setdefault(name.lower(), set()).add(version)
         for name in [name for name in versions if name.startswith("@")]:
             # People leave the owner out.
@@ -226,7 +226,7 @@ class ProjectFolder:
         found: dict[str, str] = {}
         nested = [self._json(path) for path in sorted(self.files) if path.endswith("/package.json")]
         for package, key in product((*nested, self._package_json), _PACKAGE_KEYS):
-            found.update({name.lower(): str(v) for name, v in _mapping(package, key).items()})
+            found.update({name.lower(): str(v) for name, v in _descend(package, key).items()})
         asked: list[str] = []
         for path in sorted(self.files, reverse=True):
             if path.endswith("pyproject.toml"):
@@ -239,7 +239,7 @@ class ProjectFolder:
                 found[match[1].lower().replace("_", "-")] = match[2]
         return found
 
-    def _asked_elsewhere(self) -> Iterator[tuple[str, str]]:
+    def _find_asked(self) -> Iterator[tuple[str, str]]:
         """Yield names and versions that other files of the project ask for."""
         rows = read_table("proof/versions.toml").values()
         for path, row in product(sorted(self.files), rows):
@@ -247,7 +247,7 @@ class ProjectFolder:
                 for found in re.findall(row["pattern"], self.text(path), re.MULTILINE):
                     yield (row["name"], found) if "name" in row else found
 
-    def _installed(self, name: str) -> str:
+    def _find_installed(self, name: str) -> str:
         """Return the version of a package in the project's own folders of such; mostly nothing."""
         found = read_bounded(
             os.path.join(self._root, "node_modules", name, "package.json"), _MOST_TEXT
@@ -494,7 +494,7 @@ class ProjectFolder:
 _SKILL_FILE = re.compile(r"(?:^|/)skills/|(?:^|/)SKILL\.md$")
 
 
-def _mapping(value: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+def _descend(value: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
     found: Any = value
     for key in keys:
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -541,7 +541,7 @@ def _items(value: object) -> Sequence[object]:
 
 def _console_scripts(python: Mapping[str, Any]) -> set[str]:
     places = (("project", "scripts"), ("project", "gui-scripts"), ("tool", "poetry", "scripts"))
-    return {name for place in places for name in _mapping(python, *place)}
+    return {name for place in places for name in _descend(python, *place)}
 
 
 def _bins(package: Mapping[str, Any]) -> set[str]:
@@ -552,12 +552,12 @@ def _bins(package: Mapping[str, Any]) -> set[str]:
 
 
 def _python_requirements(python: Mapping[str, Any]) -> Iterator[str]:
-    project = _mapping(python, "project")
-    groups = [project.get("dependencies"), *_mapping(project, "optional-dependencies").values()]
-    groups += _mapping(python, "dependency-groups").values()
+    project = _descend(python, "project")
+    groups = [project.get("dependencies"), *_descend(project, "optional-dependencies").values()]
+    groups += _descend(python, "dependency-groups").values()
     for group in groups:
         if isinstance(group, list):
             yield from (line for line in group if isinstance(line, str))
-    for name, version in _mapping(python, "tool", "poetry", "dependencies").items():
+    for name, version in _descend(python, "tool", "poetry", "dependencies").items():
         if isinstance(version, str):
             yield f"{name} {version}"

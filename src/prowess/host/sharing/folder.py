@@ -83,7 +83,7 @@ class LockedFolder:
     def settle(self) -> None:
         """Bring to its end, or clear away, what killed processes left; nothing is lost by it."""
         if os.path.exists(self._pending) or self._has_strays():
-            with self._held():
+            with self._hold():
                 pass
 
     def hash(self, name: str) -> Files | None:
@@ -105,26 +105,26 @@ class LockedFolder:
     def place(self, name: str, files: Package, entry: LockEntry) -> None:
         """Write a skill and its entry; a kill leaves both old or both new."""
         folder = SkillFolder(Path(self.skills), name, Path(self._state))
-        with self._held() as lock, folder.lock():
+        with self._hold() as lock, folder.lock():
             before = folder.read_all()
             change: dict[str, bytes | None] = dict.fromkeys(before)
             change.update({path: file.content for path, file in files.items()})
             modes = {
                 path: _EXECUTABLE if file.executable else _PLAIN for path, file in files.items()
             }
-            with self._noted(name, entry, content_digest(hash_package(files))):
+            with self._note(name, entry, content_digest(hash_package(files))):
                 if before != {path: file.content for path, file in files.items()}:
                     folder.apply(change, content_hash(before), modes)
                 self._write(lock.put(name, entry))
 
     def note(self, name: str, entry: LockEntry | None) -> None:
         """Change the lock alone."""
-        with self._held() as lock:
+        with self._hold() as lock:
             self._write(lock.drop(name) if entry is None else lock.put(name, entry))
 
     def remove(self, name: str) -> str:
         """Move a skill to the trash, drop its entry, and return its id there, if it was there."""
-        with self._held() as lock, self._noted(name, None, ""):
+        with self._hold() as lock, self._note(name, None, ""):
             gone = self._trash(name)
             self._write(lock.drop(name))
         return gone
@@ -179,7 +179,7 @@ class LockedFolder:
             root.write(LOCK_FILE, dump(lock))
 
     @contextmanager
-    def _held(self) -> Iterator[Lock]:
+    def _hold(self) -> Iterator[Lock]:
         """Keep other writers out, and give the lock with what was left undone."""
         try:
             with locked(self._pending):
@@ -212,7 +212,7 @@ class LockedFolder:
                     pass
 
     @contextmanager
-    def _noted(self, name: str, entry: LockEntry | None, digest: str) -> Iterator[None]:
+    def _note(self, name: str, entry: LockEntry | None, digest: str) -> Iterator[None]:
         """Write down what is about to happen, for as long as it may be left half done."""
         one = Lock() if entry is None else Lock(skills={name: entry})
         note = {"skill": name, "digest": digest, "lock": dump(one).decode()}

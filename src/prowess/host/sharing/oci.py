@@ -74,7 +74,7 @@ class OciSource:
         progress("fetching its layers", 1, 2)
         files = registry.read_layers(inner)
         progress("fetching its layers", 2, 2)
-        notes = {**_mapping(inner.get("annotations")), **_mapping(manifest.get("annotations"))}
+        notes = {**_read_map(inner.get("annotations")), **_read_map(manifest.get("annotations"))}
         made = _DAY.match(str(notes.get(_CREATED) or ""))
         return Fetched(
             kind=spec.kind.value,
@@ -166,7 +166,7 @@ class _Registry:
         rows = [one for one in read_rows(index.get("manifests")) if _is_content(one)]
         if not rows:
             raise SourceError(self._subject(""), "has an index without manifests.")
-        platforms = [_dump(_mapping(one.get("platform"))) for one in rows]
+        platforms = [_dump(_read_map(one.get("platform"))) for one in rows]
         if len(set(platforms)) < len(platforms):
             problem = (
                 "has an index with several manifests for one platform: name one by its digest."
@@ -202,7 +202,7 @@ class _Registry:
 
     def _unpack(self, row: Mapping[str, Any], content: bytes) -> dict[str, CopiedFile]:
         kind = str(row.get("mediaType") or "")
-        title = _mapping(row.get("annotations")).get(_TITLE)
+        title = _read_map(row.get("annotations")).get(_TITLE)
         if is_packed(kind):
             files = unpack(content, self._subject(""))
             removed = [path for path in files if os.path.basename(path).startswith(".wh.")]
@@ -345,10 +345,10 @@ def _digest(row: Mapping[str, Any], subject: str) -> str:
 
 def _is_content(row: Mapping[str, Any]) -> bool:
     # Builders put statements about an image beside it, for a platform that there is not.
-    return _mapping(row.get("platform")).get("os") != "unknown"
+    return _read_map(row.get("platform")).get("os") != "unknown"
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _read_map(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 

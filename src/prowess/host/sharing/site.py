@@ -153,7 +153,6 @@ def _push(spec: SourceSpec, ready: PublishableSkill, registry: OciSource) -> Pub
 
 
 def _prepare(ready: PublishableSkill) -> tuple[dict[str, Any], bytes]:
-    """Return the row of an index and the archive."""
     content = pack_build(Build(name="", files=ready.skill.files))
     sha = digest_of(content)
     row = {

@@ -218,7 +218,7 @@ class WebSource:
         progress("asking the server", 0, 1)
         found = {
             SourceKind.ARCHIVE: self._archive,
-            SourceKind.WELL_KNOWN: self._well_known,
+            SourceKind.WELL_KNOWN: self._fetch_well_known,
             SourceKind.CLAWHUB: self._clawhub,
             SourceKind.HUB: self._hub,
             SourceKind.NPM: self._npm,
@@ -286,7 +286,7 @@ class WebSource:
         skills = find_skills(unpack(content, spec.url), wanted, spec.url)
         return make_fetched(spec, skills, PREFIX + digest_of(content))
 
-    def _well_known(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
+    def _fetch_well_known(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
         url, index = self._find_index(spec)
         rows = read_rows(index.get("skills"))
         is_newer = _SCHEMA in str(index.get("$schema", ""))
@@ -316,7 +316,7 @@ class WebSource:
 
     def _read_indexed(self, spec: SourceSpec, index: str, row: Mapping[str, Any]) -> OfferedSkill:
         """Read one entry of version 0.2: one address, one digest over what is there."""
-        name, promised = _checked_name(row, index), str(row.get("digest") or "")
+        name, promised = _check_name(row, index), str(row.get("digest") or "")
         if not promised.startswith(PREFIX):
             raise SourceError(shown(name), f"has no sha256 digest in {shown(index)}.")
         url = urljoin(index, str(row.get("url") or ""))
@@ -330,19 +330,19 @@ class WebSource:
             raise SourceError(
                 shown(url), f"is of the type {shown(str(row.get('type')))!r}, not known here."
             )
-        return replace(_only_skill(files, name, url), resolved=promised.lower())
+        return replace(_require_one(files, name, url), resolved=promised.lower())
 
     def _read_listed(self, spec: SourceSpec, index: str, row: Mapping[str, Any]) -> OfferedSkill:
         """Read one entry of version 0.1: the files by their names, below the index."""
-        name, paths = _checked_name(row, index), row.get("files")
+        name, paths = _check_name(row, index), row.get("files")
         if not isinstance(paths, list) or not 0 < len(paths) <= _MOST_FILES:
             raise SourceError(shown(name), f"lists no files in {shown(index)}, or too many.")
         files: _Files = {}
         for path in paths:
-            steps = _checked_path(f"{index}: {name}", path)
+            steps = _check_path(f"{index}: {name}", path)
             url = urljoin(index, quote("/".join((name, *steps))))
             files["/".join(steps)] = CopiedFile(self.get(spec, url, _MOST_PAGE))
-        found = _only_skill(files, name, index)
+        found = _require_one(files, name, index)
         return replace(found, resolved=content_digest(hash_package(found.files)))
 
     def _clawhub(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
@@ -351,7 +351,7 @@ class WebSource:
         slug, api = spec.path.rpartition("/")[2], f"{base}/api/v1"
         owner = spec.path.rpartition("/")[0].lstrip("@")
         asked = {"slug": slug} | ({"ownerHandle": owner} if owner else {})
-        version = spec.ref or self._latest(spec, f"{api}/skills/{quote(slug)}")
+        version = spec.ref or self._find_latest(spec, f"{api}/skills/{quote(slug)}")
         _check_version(base, version)
         row = self.get_json(spec, f"{api}/skills/{quote(slug)}/versions/{quote(version)}")
         promised = read_rows((row.get("version") or {}).get("files"))
@@ -359,7 +359,7 @@ class WebSource:
         content = self.get(spec, f"{api}/download?{query}", _MOST_ARCHIVE)
         files = unpack(content, f"{slug}@{version}")
         _check_files(f"{slug}@{version}", files, promised)
-        skill = _only_skill(files, "", f"{base}: {slug}")
+        skill = _require_one(files, "", f"{base}: {slug}")
         found = make_fetched(spec, (skill,), PREFIX + digest_of(content))
         return replace(found, url=base, version=version)
 
@@ -379,14 +379,14 @@ class WebSource:
         _check_digest(url, content, promised)
         files = unpack(content, url)
         _check_files(f"{spec.path}@{version}", files, read_rows(row.get("files")))
-        skill = _only_skill(files, spec.path.rpartition("/")[2], f"{base}: {spec.path}")
+        skill = _require_one(files, spec.path.rpartition("/")[2], f"{base}: {spec.path}")
         if content_digest(hash_package(skill.files)) != row.get("contentDigest"):
             problem = "its files are not those of the content digest that the hub names."
             raise SourceError(shown(f"{spec.path}@{version}"), problem)
         found = make_fetched(spec, (skill,), promised)
         return replace(found, url=base, version=version)
 
-    def _latest(self, spec: SourceSpec, url: str) -> str:
+    def _find_latest(self, spec: SourceSpec, url: str) -> str:
         row = self.get_json(spec, url)
         newest = row.get("latestVersion")
         version = newest.get("version") if isinstance(newest, dict) else None
@@ -454,11 +454,11 @@ def read_rows(value: object) -> list[dict[str, Any]]:
     return [row for row in rows if isinstance(row, dict)]
 
 
-def _checked_name(row: Mapping[str, Any], index: str) -> str:
-    return _checked_path(index, row.get("name"), depth=1)[0]
+def _check_name(row: Mapping[str, Any], index: str) -> str:
+    return _check_path(index, row.get("name"), depth=1)[0]
 
 
-def _checked_path(subject: str, path: object, depth: int = 12) -> tuple[str, ...]:
+def _check_path(subject: str, path: object, depth: int = 12) -> tuple[str, ...]:
     try:
         return segments(path if isinstance(path, str) else "", max_depth=depth)
     except PathRefused as error:
@@ -468,7 +468,7 @@ def _checked_path(subject: str, path: object, depth: int = 12) -> tuple[str, ...
 
 def _check_version(registry: str, version: object) -> None:
     """Refuse a version that would lead an address, or a lock, somewhere else."""
-    _checked_path(f"{registry}: the version", version, depth=1)
+    _check_path(f"{registry}: the version", version, depth=1)
 
 
 def _refuse_twice(index: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -509,7 +509,7 @@ def _check_files(
             raise SourceError(shown(subject), problem)
 
 
-def _only_skill(files: Mapping[str, CopiedFile], name: str, place: str) -> OfferedSkill:
+def _require_one(files: Mapping[str, CopiedFile], name: str, place: str) -> OfferedSkill:
     """Return the one skill among files, which must have the name that was promised."""
     plain = {path: file for path, file in files.items() if os.path.basename(path) != "_meta.json"}
     found = find_skills(plain, (), place)

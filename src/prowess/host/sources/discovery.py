@@ -224,7 +224,7 @@ class RootWalker:
             return []
         # What was refused must be said again next time, so only a whole listing is kept.
         if len(self._walk.diagnostics) == reported:
-            self._cache.keep(folder, _Listing(stamp, entries, self._plain_skill(folder, entries)))
+            self._cache.keep(folder, _Listing(stamp, entries, self._find_plain(folder, entries)))
         return entries
 
     def _list(self, folder: _Place, handle: int | str) -> list[_Entry]:
@@ -250,7 +250,7 @@ class RootWalker:
             return None
         return _make_found(folder, entry, entries)
 
-    def _plain_skill(self, folder: _Place, entries: Sequence[_Entry]) -> FoundFile | None:
+    def _find_plain(self, folder: _Place, entries: Sequence[_Entry]) -> FoundFile | None:
         """Return the folder's skill file unless it is a link, which must be judged each time."""
         if self._source.kind is not RootKind.SKILLS:
             return None

@@ -148,15 +148,15 @@ def _is_within(path: str, folder: str) -> bool:
 
 def _find_marked(real: str, own_home: str) -> Iterator[str]:
     """Yield the folders from here upwards that are a project by themselves."""
-    for folder in _upwards(real, own_home):
+    for folder in _walk_up(real, own_home):
         if os.path.lexists(os.path.join(folder, _REPOSITORY)) or _has_skills(folder):
             yield folder
 
 
-def _upwards(real: str, own_home: str) -> Iterable[str]:
+def _walk_up(real: str, own_home: str) -> Iterable[str]:
     """Yield a folder and those above it that belong to the same people."""
     yield real
-    owners = {_owner(real), _own_id()} - {None}
+    owners = {_owner(real), _find_own_id()} - {None}
     below, folder = real, os.path.dirname(real)
     for _ in range(_MOST_STEPS):
         is_top = folder == below or _is_within(own_home, folder)
@@ -177,7 +177,7 @@ def _owner(folder: str) -> int | None:
     return None if is_shared else found.st_uid
 
 
-def _own_id() -> int:
+def _find_own_id() -> int:
     return os.geteuid() if hasattr(os, "geteuid") else 0
 
 

@@ -101,7 +101,7 @@ class ParsedFiles:
     def save(self, source: Source, reading: object, files: Iterable[ReadFile]) -> None:
         """Keep what was read of a root."""
         rows = [_row(read) for read in files]
-        body = json.dumps(rows, separators=(",", ":"), default=_plain).encode()
+        body = json.dumps(rows, separators=(",", ":"), default=_simplify).encode()
         self._files.save(_key(source, reading), b"%d\n%b" % (zlib.crc32(body), body))
 
 
@@ -161,7 +161,7 @@ def _row(read: ReadFile) -> list[object]:
     return [read.found, read.stamp, said, read.parsed.diagnostics]
 
 
-def _plain(value: Enum | _Part) -> object:
+def _simplify(value: Enum | _Part) -> object:
     """Return a value that JSON does not know by its parts; what is plain is nothing at all."""
     if isinstance(value, Enum):
         return value.value

@@ -323,7 +323,7 @@ class FolderSources:
 
     def scan(self, settings: Settings, changed: Collection[str] | None = None) -> Scan:
         """Return all skills, lowest source first."""
-        if self._settings is None or _reading(settings) != _reading(self._settings):
+        if self._settings is None or _key_reading(settings) != _key_reading(self._settings):
             self._roots, changed = {}, None
         self._settings = settings
         roots = resolve_roots(self._workspace, self._folders, settings)
@@ -401,7 +401,7 @@ class FolderSources:
     def _walk(self, source: Source, old: _RootScan | None) -> _RootScan:
         skills = self._require_settings().skills
         walker = RootWalker(source, skills.spec_mode, skills.limits, self._targets, self._listings)
-        known = self._kept.load(source, self._parsing()) if old is None else old.files
+        known = self._kept.load(source, self._key_parsing()) if old is None else old.files
         files: dict[str, ReadFile] = {}
         own = walker.root_file()
         if own is not None:
@@ -413,7 +413,7 @@ class FolderSources:
             self._take(walker.walk.found, source, known, files)
         return self._finish(source, files, walker.walk, old)
 
-    def _parsing(self) -> tuple[object, ...]:
+    def _key_parsing(self) -> tuple[object, ...]:
         """Return what decides what a file of a root says, beside the file."""
         skills = self._require_settings().skills
         return skills.spec_mode, skills.limits.max_skill_file_bytes, self._targets
@@ -425,7 +425,7 @@ class FolderSources:
         for root in roots:
             if any(read.settled and not read.kept for read in root.files.values()):
                 settled = [read for read in root.files.values() if read.settled]
-                self._kept.save(root.source, self._parsing(), settled)
+                self._kept.save(root.source, self._key_parsing(), settled)
                 root.files.update({read.found.path: read._replace(kept=True) for read in settled})
 
     def _take(
@@ -469,7 +469,7 @@ class FolderSources:
     def _finish(
         self, source: Source, files: dict[str, ReadFile], walk: Walk, old: _RootScan | None
     ) -> _RootScan:
-        if old is not None and _same_files(old.files, files) and old.walk == walk:
+        if old is not None and _has_same_files(old.files, files) and old.walk == walk:
             # Only stamps may have moved: nothing that anyone would notice.
             old.files.update(files)
             return old
@@ -506,7 +506,7 @@ def _add_resources(root: Root, folder: str, depth: int, found: list[str]) -> Non
         _add_resources(root, path, depth + 1, found)
 
 
-def _reading(settings: Settings) -> tuple[object, ...]:
+def _key_reading(settings: Settings) -> tuple[object, ...]:
     """Return what decides how files are read; other settings leave what was read as it is."""
     skills = settings.skills
     return skills.spec_mode, skills.limits, skills.load, settings.plugins
@@ -550,7 +550,7 @@ def _says_the_same(old: ReadFile, content: Content) -> bool:
     return skill is not None and skill.content_hash == hashlib.sha256(content.data).hexdigest()
 
 
-def _same_files(old: dict[str, ReadFile], new: dict[str, ReadFile]) -> bool:
+def _has_same_files(old: dict[str, ReadFile], new: dict[str, ReadFile]) -> bool:
     """Return whether both hold the same parsed files, in the same order."""
     return len(old) == len(new) and all(
         one is other or one.parsed is other.parsed

@@ -121,7 +121,6 @@ class _Walker:
     linked: tuple[str, str] = ("", "")
 
     def enter(self, folder: Folder, prefix: str, depth: int) -> None:
-        """Take all that a folder holds."""
         try:
             entries = folder.entries(_MOST_ENTRIES)
         except OSError as error:
@@ -284,7 +283,7 @@ def find_places(path: str, profile: Profile = Profile.PACKAGE) -> tuple[ScanPlac
     if not is_there(path):
         raise PathError(path or "''", "does not exist: give a skill's folder, file or archive.")
     if os.path.isdir(path):
-        found = tuple(_inside(os.path.abspath(path), profile))
+        found = tuple(_find_inside(os.path.abspath(path), profile))
         return found or (ScanPlace(os.path.abspath(path), ScanPlaceKind.FOLDER, profile),)
     if not os.path.isfile(path):
         raise PathError(path, "is neither a folder nor a regular file.")
@@ -334,7 +333,7 @@ def _in_source(source: Source) -> Iterator[ScanPlace]:
     if source.kind is not RootKind.SKILLS or not os.path.isdir(source.root):
         return
     profile = Profile.BUNDLED if source.tier is Tier.BUNDLED else Profile.PACKAGE
-    for place in _inside(source.root, profile):
+    for place in _find_inside(source.root, profile):
         parts = os.path.relpath(place.path, source.root).split(os.sep)
         if parts == ["."] or not any(part.startswith(".") for part in parts):
             yield place
@@ -375,7 +374,7 @@ def _problem(error: PathError | ArchiveError) -> str:
     return str(error) if isinstance(error, ArchiveError) else error.problem.removesuffix(".")
 
 
-def _inside(top: str, profile: Profile) -> Iterator[ScanPlace]:
+def _find_inside(top: str, profile: Profile) -> Iterator[ScanPlace]:
     """Yield every folder with a SKILL.md, and every link to one, from the top down."""
     left = _MOST_FOLDERS
     closed: list[OSError] = []

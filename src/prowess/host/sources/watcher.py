@@ -158,7 +158,7 @@ class _Interest:
     def folders(self) -> list[str]:
         """Return the existing folders to watch, each once."""
         watched = {folder for folder in self._known if os.path.isdir(folder)}
-        watched.update(_existing_parents([*self._missing, *self._files]))
+        watched.update(_find_parents([*self._missing, *self._files]))
         inner = {folder for folder in self._whole if os.path.isdir(folder)}
         # Where all of them are too many, those that say which skills there are come first.
         return sorted(watched | inner if len(watched | inner) <= _MAX_FOLDERS else watched)
@@ -192,7 +192,7 @@ def _leads_to(path: str, roots: Iterable[str]) -> bool:
     return any(root == path or root.startswith(path + os.sep) for root in roots)
 
 
-def _existing_parents(paths: Collection[str]) -> set[str]:
+def _find_parents(paths: Collection[str]) -> set[str]:
     found = set()
     for path in paths:
         parent = os.path.dirname(path)

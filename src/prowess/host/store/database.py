@@ -102,7 +102,7 @@ class Database:
         Raises:
             StoreError: it cannot be used.
         """
-        with self._explained():
+        with self._explain_errors():
             self.prepare(tables)
             with self._reader.begin() as connection:
                 yield connection
@@ -121,7 +121,7 @@ class Database:
         Raises:
             StoreError: it cannot be used.
         """
-        with self._explained():
+        with self._explain_errors():
             self.prepare(tables)
             with self._writer.begin() as connection:
                 if topic and self.is_server:
@@ -146,7 +146,7 @@ class Database:
         with self._lock:
             if key in self._prepared:
                 return
-            with self._explained():
+            with self._explain_errors():
                 if self.is_server:
                     check_schema(self)
                 else:
@@ -214,7 +214,7 @@ class Database:
         connection.execute(sa.select(sa.func.pg_notify(CHANNEL, topic)))
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         # One caller a second finds out whether a lost server is back; the others do not wait.
         if self.lost and time.monotonic() < self._quiet_until:
             raise DatabaseLostError(self.name, self.lost)

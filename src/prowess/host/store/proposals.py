@@ -295,7 +295,7 @@ class StoredProposals(_WorkshopTables):
         """Keep a new proposal, or return the one that is the same; the oldest above a cap go."""
         with self._connection(writes=True) as connection:
             proposal = replace(proposal, created_at=_moment(connection, proposal))
-            known = find_known(proposal, _same(connection, proposal))
+            known = find_known(proposal, _find_same(connection, proposal))
             if known is not None:
                 return self._load(connection, PROPOSALS.c.id == known.id)[0]
             connection.execute(sa.insert(PROPOSALS).values(columns_of(proposal)))
@@ -303,7 +303,7 @@ class StoredProposals(_WorkshopTables):
             _log(connection, proposal, EventKind.CREATED, by=By(actor=proposal.source.actor))
             if proposal.state is State.QUARANTINED:
                 _log(connection, proposal, EventKind.QUARANTINED, by=ITSELF)
-            gone = _above(connection, proposal.workspace, caps)
+            gone = _find_above(connection, proposal.workspace, caps)
             self._drop(connection, gone, proposal.updated_at)
         return proposal
 
@@ -466,7 +466,7 @@ def _moment(connection: sa.Connection, proposal: Proposal) -> float:
     return max(proposal.created_at, (known or 0.0) + _STEP)
 
 
-def _same(connection: sa.Connection, new: Proposal) -> list[Record]:
+def _find_same(connection: sa.Connection, new: Proposal) -> list[Record]:
     """Return what may be the same as a proposal, without text and files."""
     names = ("id", "revision", "created_at", "payload", "session_id")
     query = sa.select(PROPOSALS.c.state, *(PROPOSALS.c[name] for name in names))
@@ -484,7 +484,7 @@ def _same(connection: sa.Connection, new: Proposal) -> list[Record]:
     ]
 
 
-def _above(connection: sa.Connection, workspace: str, caps: Mapping[State, int]) -> list[str]:
+def _find_above(connection: sa.Connection, workspace: str, caps: Mapping[State, int]) -> list[str]:
     """Return the ids of the oldest of each state that has more than its cap, oldest first."""
     gone: list[tuple[float, str]] = []
     for state, cap in caps.items():

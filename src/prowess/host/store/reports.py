@@ -465,7 +465,7 @@ class SkillVerdicts:
         kept = {path: stamp.text for path, stamp in unknown.items() if stamp.settled}
         found = self._ports.store.find(kept, under) if kept else {}
         for path, stamp in unknown.items():
-            self._judged[path] = _Judged(stamp, under, _fresh(found.get(path)))
+            self._judged[path] = _Judged(stamp, under, _keep_fresh(found.get(path)))
 
     def _scan_all(self, skills: Sequence[Skill], seconds: float | None) -> int:
         """Scan skills while there is time; return how many were.
@@ -502,10 +502,10 @@ class SkillVerdicts:
 
 def _holds(old: _Judged) -> bool:
     """Return whether what was known of a stamp is still true."""
-    return old.stamp.settled and _fresh(old.known) is not None
+    return old.stamp.settled and _keep_fresh(old.known) is not None
 
 
-def _fresh(known: KnownVerdict | None) -> KnownVerdict | None:
+def _keep_fresh(known: KnownVerdict | None) -> KnownVerdict | None:
     is_old = known is not None and known.problem and time.time() - known.made_at > _RETRY_S
     return None if is_old else known
 

@@ -282,7 +282,7 @@ _FORGET_OLDEST = """
 """
 
 
-def _today() -> int:
+def _find_today() -> int:
     return int(time.time()) // _DAY_S
 
 
@@ -290,7 +290,7 @@ class SqliteVectors:
     """Vectors in one file, by encoder and text hash; safe for several threads and processes."""
 
     def __init__(
-        self, path: str, *, today: Callable[[], int] = _today, max_rows: int = _MAX_ROWS
+        self, path: str, *, today: Callable[[], int] = _find_today, max_rows: int = _MAX_ROWS
     ) -> None:
         self._path = path
         self._today = today

@@ -188,12 +188,12 @@ class WorkspaceFiles:
     def read(self, path: str) -> str:
         """Return a text file of the workspace."""
         with Root.open(self._workspace) as root:
-            content = root.read(self._inside(path), _MOST_TEXT_BYTES)
+            content = root.read(self._find_inside(path), _MOST_TEXT_BYTES)
         if b"\0" in content:
             raise PathError(shown(path), "is no text.")
         return content.decode("utf-8", "replace")
 
-    def _inside(self, path: str) -> str:
+    def _find_inside(self, path: str) -> str:
         """Return a path relative to the workspace, whichever way it was written."""
         for root in (self._workspace, os.path.realpath(self._workspace)):
             full = os.path.normpath(os.path.join(root, path))
@@ -274,7 +274,7 @@ class ChatSessions:
 
     def latest(self, workspace: str, agent_id: str) -> ChatFound | None:
         """Return the session that was last used by an agent in a workspace."""
-        for name in self._newest_first():
+        for name in self._list_newest():
             session_id = name.removesuffix(_ENDING)
             try:
                 kept = self.load(session_id)
@@ -291,7 +291,7 @@ class ChatSessions:
     def listed(self) -> tuple[tuple[str, float], ...]:
         """Return the sessions that are kept and when each was last written, newest first."""
         found = []
-        for name in self._newest_first():
+        for name in self._list_newest():
             # One that goes meanwhile is not there.
             with suppress(OSError):
                 changed = os.stat(os.path.join(self._folder, name)).st_mtime
@@ -315,7 +315,7 @@ class ChatSessions:
             )
         return os.path.join(self._folder, session_id + _ENDING)
 
-    def _newest_first(self) -> list[str]:
+    def _list_newest(self) -> list[str]:
         try:
             with os.scandir(self._folder) as entries:
                 found = [
@@ -329,5 +329,5 @@ class ChatSessions:
         return [name for _, name in sorted(found, reverse=True)]
 
     def _prune(self) -> None:
-        for name in self._newest_first()[MOST_CHATS:]:
+        for name in self._list_newest()[MOST_CHATS:]:
             os.unlink(os.path.join(self._folder, name))

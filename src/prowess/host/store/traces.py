@@ -67,10 +67,10 @@ def read_trace_file(path: str, shape: TraceShape | None = None) -> TraceReading:
     if not isinstance(found, Content):
         raise PathError(path, f"{found.message}: give the file of a trace.")
     reading = read_trace_stream(io.BytesIO(found.data), path, shape)
-    return replace(reading, traces=tuple(_placed(trace, path) for trace in reading.traces))
+    return replace(reading, traces=tuple(_place(trace, path) for trace in reading.traces))
 
 
-def _placed(trace: Trace, path: str) -> Trace:
+def _place(trace: Trace, path: str) -> Trace:
     """Return a trace whose session is its own file under the name that leads there from anywhere.
 
     What a document says of its session is left as it is: nobody knows from where that counts.
@@ -173,10 +173,10 @@ def _may_hold_traces(file: str) -> bool:
     name = file.lower()
     if name.endswith(_ENDINGS):
         return True
-    return name.endswith(_MARKDOWN) and _is_session(_beginning(file))
+    return name.endswith(_MARKDOWN) and _is_session(_read_beginning(file))
 
 
-def _beginning(file: str) -> bytes:
+def _read_beginning(file: str) -> bytes:
     """Return how a file begins; nothing where it cannot be read, as it is no session then."""
     try:
         handle = os.open(file, _FLAGS)
@@ -225,7 +225,7 @@ class KeptTraces:
         safe = remove_secrets(trace)
         body = json.dumps(export_trace(safe), ensure_ascii=False).encode("utf-8", "replace")
         place = f"{self._own}/{safe.id}.json"
-        with self._locked() as root:
+        with self._lock() as root:
             if len(body) > MOST_TRACE_BYTES or root.exists(place):
                 return False
             root.make_folder(self._own, mode=_PRIVATE_FOLDER)
@@ -251,7 +251,7 @@ class KeptTraces:
         for name, state in root.list(self._own):
             if not _is_ours(name, state) and not _STRAY.match(name):
                 problems.append(f"{shown(f'{self._own}/{name}')}: is no trace that was kept here.")
-        for kept in _kept(root, self._own):
+        for kept in _list_kept(root, self._own):
             try:
                 found.append(_read_trace(root, kept.path))
             except PathError as error:
@@ -262,7 +262,7 @@ class KeptTraces:
         return found
 
     @contextmanager
-    def _locked(self) -> Iterator[Root]:
+    def _lock(self) -> Iterator[Root]:
         """Hold the folder of all workspaces, alone: the bound is one for all of them."""
         with (
             hold_alone(str(self._folder / "traces"), str(self._folder)),
@@ -288,7 +288,7 @@ def _is_ours(name: str, state: os.stat_result) -> bool:
     return _NAME.match(name) is not None and stat.S_ISREG(state.st_mode)
 
 
-def _kept(root: Root, folder: str) -> list[_Kept]:
+def _list_kept(root: Root, folder: str) -> list[_Kept]:
     """Return the files of one workspace that are traces by their names, oldest first."""
     return sorted(
         _Kept(state.st_mtime_ns, f"{folder}/{name}", state.st_size)
@@ -299,12 +299,12 @@ def _kept(root: Root, folder: str) -> list[_Kept]:
 
 def _make_room(root: Root, own: str, newest: str) -> None:
     """Delete the oldest until both bounds hold; never the one that was just written."""
-    there = _kept(root, own)
+    there = _list_kept(root, own)
     _delete(
         root, [kept for kept in there if kept.path != newest][: max(len(there) - MOST_TRACES, 0)]
     )
     folders = [name for name, state in root.list() if _FOLDER.match(name) and is_folder(state)]
-    everywhere = sorted(kept for folder in folders for kept in _kept(root, folder))
+    everywhere = sorted(kept for folder in folders for kept in _list_kept(root, folder))
     too_much = sum(kept.size for kept in everywhere) - TRACES_MOST_BYTES
     for kept in everywhere:
         if too_much > 0 and kept.path != newest:

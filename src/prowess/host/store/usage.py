@@ -244,7 +244,7 @@ class UsageTables(ABC):
 
         def look(engine: Engine) -> dict[str, int]:
             rows = engine.execute(self._name(_LAST_USED), {"agent": agent_id})
-            return {str(skill): _whole(used_ms) for skill, used_ms in rows}
+            return {str(skill): _read_whole(used_ms) for skill, used_ms in rows}
 
         return self._ask(("used", agent_id), look, {})
 
@@ -380,11 +380,11 @@ def _make_event_row(event: UsageEvent) -> _Values:
 def _day(row: _Row) -> UsageDay:
     day, skill, agent, *counts, unmatched = row
     return UsageDay(
-        day=_whole(day),
+        day=_read_whole(day),
         skill=str(skill),
         agent_id=str(agent),
-        counts={use: _whole(count) for use, count in zip(Use, counts, strict=True)},
-        unmatched=_whole(unmatched),
+        counts={use: _read_whole(count) for use, count in zip(Use, counts, strict=True)},
+        unmatched=_read_whole(unmatched),
     )
 
 
@@ -393,8 +393,8 @@ def _total(row: _Row) -> UsageTotal:
     return UsageTotal(
         skill=str(skill),
         agent_id=str(agent),
-        counts={use: _whole(count) for use, count in zip(Use, counts, strict=True)},
-        last_used_ms=None if used_ms is None else _whole(used_ms),
+        counts={use: _read_whole(count) for use, count in zip(Use, counts, strict=True)},
+        last_used_ms=None if used_ms is None else _read_whole(used_ms),
     )
 
 
@@ -404,11 +404,11 @@ def _event(row: _Row) -> UsageEvent:
         use=Use(str(use)),
         skill=str(skill),
         agent_id=str(agent),
-        at_ms=_whole(at_ms),
-        sequence=_whole(sequence),
+        at_ms=_read_whole(at_ms),
+        sequence=_read_whole(sequence),
     )
 
 
-def _whole(number: object) -> int:
+def _read_whole(number: object) -> int:
     """Return a number from a file that anybody may have written."""
     return number if isinstance(number, int) else 0

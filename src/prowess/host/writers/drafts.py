@@ -90,7 +90,7 @@ class WorkspaceDrafts:
         if not self._workspace.is_dir():
             return ()
         with self._open() as root:
-            found = sorted(_find_drafts(root), key=_newest, reverse=True)
+            found = sorted(_find_drafts(root), key=_key_newest, reverse=True)
             scripts = {name for name, _ in _entries(root, _SCRIPTS)}
             problems: list[str] = []
             if len(found) > MOST_DRAFTS:
@@ -242,7 +242,7 @@ def _may_be_draft(root: Root, folder: str) -> bool:
         return True
 
 
-def _newest(entry: tuple[str, os.stat_result]) -> tuple[str, str]:
+def _key_newest(entry: tuple[str, os.stat_result]) -> tuple[str, str]:
     name, _ = entry
     return _stamp(name), name
 

@@ -105,7 +105,6 @@ class _CopyWalker:
             raise PathError(shown(str(self.root.path)), f"has more than {most} entries.")
 
     def read(self, path: str, state: os.stat_result) -> None:
-        """Read one file."""
         here = shown(str(self.root.path))
         if len(self.files) >= self.limits.files:
             raise PathError(here, f"has more than {self.limits.files} files.")
@@ -156,7 +155,7 @@ class ExportFolders:
         self, place: str, build: Build, source: str, *, force: bool
     ) -> tuple[str, Placed]:
         """Write a build as a folder below `place`, and return where it is."""
-        parent = self._whole(place)
+        parent = self._expand(place)
         target = os.path.join(os.path.realpath(parent), build.name)
         _refuse_overlap(target, os.path.realpath(source))
         with Root.open(parent, create=True) as root:
@@ -175,7 +174,7 @@ class ExportFolders:
         self, place: str, build: Build, source: str, *, force: bool
     ) -> tuple[str, Placed]:
         """Write a build as one `.skill` file, and return where it is."""
-        path = self._whole(place)
+        path = self._expand(place)
         folder, name = os.path.split(path)
         if not name.lower().endswith(ARCHIVE_ENDINGS):
             endings = " or ".join(ARCHIVE_ENDINGS)
@@ -192,7 +191,7 @@ class ExportFolders:
             root.write(name, content, exclusive=not force)
         return path, Placed.REPLACED if is_there else Placed.ADDED
 
-    def _whole(self, place: str) -> str:
+    def _expand(self, place: str) -> str:
         if not place or "\0" in place:
             raise PathError(shown(place) or "''", "is not a path: name a folder or a file.")
         return expand_path(place, self._home, self._current)

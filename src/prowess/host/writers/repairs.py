@@ -46,7 +46,7 @@ def copy_skill(name: str, file: Path, root: Path, workspace: Path) -> Copied:
     except ValueError as error:
         raise ContainmentError(str(origin), "is not one of the bundled skills.") from error
     # A linked `skills` folder would carry the copy out of the workspace.
-    if not _real_parent(target).is_relative_to(workspace.parent.resolve()):
+    if not _find_parent(target).is_relative_to(workspace.parent.resolve()):
         raise ContainmentError(str(target), "leads out of the workspace through a link.")
     if target.exists() or target.is_symlink():
         return Copied(name=name, target=target, copied=False)
@@ -157,7 +157,7 @@ def _back_up(file: Path, backups: Path) -> Path:
     return Path(name)
 
 
-def _real_parent(path: Path) -> Path:
+def _find_parent(path: Path) -> Path:
     parent = path.parent
     while not parent.exists():
         parent = parent.parent

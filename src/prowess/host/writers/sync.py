@@ -86,7 +86,7 @@ def load_manifest(content: bytes, path: str) -> Manifest:
         PathError: it is broken, or names something that no copy could have written.
     """
     try:
-        return _manifest(_mapping(json.loads(content), "a list of copied skills"))
+        return _manifest(_read_map(json.loads(content), "a list of copied skills"))
     except (ValueError, RecursionError) as error:
         problem = str(error) if type(error) is ValueError else "it is not JSON"
         message = (
@@ -159,7 +159,7 @@ def _manifest(value: Mapping[str, Any]) -> Manifest:
 
 def _check_names(value: object) -> dict[str, Any]:
     """Return folders by name, each a plain one of its own."""
-    folders = _mapping(value, "a list of folders")
+    folders = _read_map(value, "a list of folders")
     for name in folders:
         if not is_folder_name(name):
             raise ValueError(f"{shown(name)!r} is no folder that sync could have written")
@@ -169,9 +169,9 @@ def _check_names(value: object) -> dict[str, Any]:
 
 
 def _record(name: str, value: object) -> CopyRecord:
-    found = _mapping(value, shown(name))
+    found = _read_map(value, shown(name))
     files = {
-        path: _mark(path, mark) for path, mark in _mapping(found.get("files"), "files").items()
+        path: _mark(path, mark) for path, mark in _read_map(found.get("files"), "files").items()
     }
     try:
         check_all(files)
@@ -183,14 +183,14 @@ def _record(name: str, value: object) -> CopyRecord:
 
 
 def _mark(path: str, value: object) -> FileMark:
-    found = _mapping(value, shown(path))
+    found = _read_map(value, shown(path))
     digest, executable = _text(found.get("sha256")), found.get("executable")
     if not _HASH.match(digest) or not isinstance(executable, bool):
         raise ValueError(f"{shown(path)} has no hash")
     return FileMark(digest, executable)
 
 
-def _mapping(value: object, what: str) -> dict[str, Any]:
+def _read_map(value: object, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         # The caller reports every kind of broken text in the same way.
         raise ValueError(f"{what} is missing")  # noqa: TRY004

@@ -80,7 +80,7 @@ class SkillTrash:
             raise RemovalError(shown(str(skill)), problem)
         if ".." in os.fspath(skill).replace("\\", "/").split("/"):
             raise RemovalError(shown(str(skill)), "has a `..` step: give its plain path.")
-        relative = _relative(skill, root)
+        relative = _make_relative(skill, root)
         with _report_problems(skill), self._open(root) as (held, trash):
             place = RootPlace(held, relative)
             state = None if stays else _skill_state(place)
@@ -173,7 +173,7 @@ def _put(place: RootPlace, kept: RootPlace, expected: os.stat_result | None) -> 
     rename_place(hidden, kept)
 
 
-def _relative(skill: Path | str, root: Path | str) -> str:
+def _make_relative(skill: Path | str, root: Path | str) -> str:
     """Return the way from the root to the skill by their names alone."""
     text = os.fspath(skill)
     named = Path(os.path.abspath(text))
@@ -268,8 +268,8 @@ class SkillRemoval:
 
         With `stays` it is copied, for what takes its place in one step.
         """
-        real, relative = Path(os.path.realpath(root)), _relative(folder, root)
-        with self._alone(folder, real, relative):
+        real, relative = Path(os.path.realpath(root)), _make_relative(folder, root)
+        with self._hold(folder, real, relative):
             if not os.path.lexists(folder):
                 return None
             # A link to elsewhere is somebody's own arrangement, and not a skill of this root.
@@ -291,7 +291,7 @@ class SkillRemoval:
             )
             raise RemovalError(shown(removed.id), problem)
         root = max(around, key=lambda real: len(real.parts))
-        with self._alone(removed.original, root, str(original.relative_to(root))):
+        with self._hold(removed.original, root, str(original.relative_to(root))):
             return str(self._trash.restore(removed.id, root))
 
     def entries(self) -> tuple[RemovedSkill, ...]:
@@ -334,7 +334,7 @@ class SkillRemoval:
         raise RemovalError(shown(str(real)), problem)
 
     @contextmanager
-    def _alone(self, path: str, root: Path, relative: str) -> Iterator[None]:
+    def _hold(self, path: str, root: Path, relative: str) -> Iterator[None]:
         """Keep everybody else from the skill, and from the trash."""
         with _report_problems(path), ExitStack() as stack:
             # All that lies below a folder of the root is changed under the lock of that folder.

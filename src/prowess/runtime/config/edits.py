@@ -230,7 +230,7 @@ class ConfigEdits:
         issues = [_issue(problem) for problem in problems if not problem.unknown]
         return {
             **answer,
-            "raw": None if content is None else _safe_text(content, values, safe),
+            "raw": None if content is None else _find_safe_text(content, values, safe),
             "parsed": safe,
             "config": safe,
             "valid": not issues,
@@ -355,7 +355,7 @@ class ConfigEdits:
         self._refuse_wrong(stored, values, paths)
         refuse_guarded(stored, values)
         refuse_crowds(len(_agent_ids(stored)), len(_agent_ids(values)))
-        self._store.write(_pretty(values), content)
+        self._store.write(_write_pretty(values), content)
         # Read again: a system may write line ends of its own.
         return _hash(self._store.read())
 
@@ -372,19 +372,19 @@ def _hash(content: bytes | None) -> str:
     return hashlib.sha256(content or b"").hexdigest()
 
 
-def _pretty(values: Mapping[str, Any]) -> str:
+def _write_pretty(values: Mapping[str, Any]) -> str:
     return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
 
-def _safe_text(content: bytes, values: Json, safe: Json) -> str:
+def _find_safe_text(content: bytes, values: Json, safe: Json) -> str:
     """Return the file's own text only where nothing in it is hidden; comments may hide anything."""
     text = content.decode("utf-8-sig")
     if write_canonical(values) != write_canonical(safe):
-        return _pretty(safe)
+        return _write_pretty(safe)
     try:
         strict_loads(text)
     except (ValueError, RecursionError):
-        return _pretty(safe)
+        return _write_pretty(safe)
     return text
 
 

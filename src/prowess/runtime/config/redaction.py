@@ -308,10 +308,10 @@ class _Merge:
             if value is None:
                 found.pop(key, None)
             else:
-                found[key] = self._any(found.get(key), masks.get(key), value, here)
+                found[key] = self._merge(found.get(key), masks.get(key), value, here)
         return found
 
-    def _any(self, old: object, seen: object, change: object, path: Path) -> object:
+    def _merge(self, old: object, seen: object, change: object, path: Path) -> object:
         if isinstance(old, list) and isinstance(seen, list) and old and not self._named(path):
             return self._list(old, seen, change, path)
         return self.objects(old, seen, change, path) if isinstance(change, Mapping) else change
@@ -405,14 +405,14 @@ def refuse_guarded(stored: Mapping[str, Any], values: Mapping[str, Any]) -> None
         place: Path = tuple(key.split("."))
         old, new = _at(stored, place), _at(values, place)
         if write_canonical(old) != write_canonical(new):
-            raise _refusal(_deepest(old, new, place))
+            raise _refusal(_find_deepest(old, new, place))
     _refuse_moves(stored, values)
     known = dict(_entry_values(stored))
     for path, value in _entry_values(values):
         if write_canonical(known.pop(path, None)) != write_canonical(value) and _is_guarded(
             path, value
         ):
-            raise _refusal(_sayable(path))
+            raise _refusal(_trim(path))
 
 
 def _refuse_moves(stored: Mapping[str, Any], values: Mapping[str, Any]) -> None:
@@ -473,7 +473,7 @@ def _at(values: object, path: Path) -> object:
     return values
 
 
-def _deepest(old: object, new: object, path: Path) -> Path:
+def _find_deepest(old: object, new: object, path: Path) -> Path:
     """Return which setting below a whole group is meant, where one alone differs."""
     before, after = (one if isinstance(one, Mapping) else {} for one in (old, new))
     keys = dict.fromkeys((*before, *after))
@@ -494,7 +494,7 @@ def _entry_values(values: Mapping[str, Any]) -> Iterator[_Found]:
             yield (*here, "env", name), value
 
 
-def _sayable(path: Path) -> Path:
+def _trim(path: Path) -> Path:
     """Return a place without what people paste as a name, such as `NAME=value`."""
     return path if _VARIABLE.fullmatch(str(path[-1])) else path[:-1]
 

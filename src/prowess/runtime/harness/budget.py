@@ -140,11 +140,11 @@ class Budgets:
             workspace=status.workspace,
             window=window,
             harnesses=tuple(
-                self._one(read_rules()[reader], view, use, window) for reader in readers
+                self._make_one(read_rules()[reader], view, use, window) for reader in readers
             ),
         )
 
-    def _one(
+    def _make_one(
         self, rules: HarnessRules, view: "_View", use: RecentUse, window: int | None
     ) -> HarnessBudget:
         visible, hidden, elsewhere = view.of(rules)
@@ -165,7 +165,7 @@ class Budgets:
             places=rules.places,
             fix=fix,
             how_to_hide=_HOW_TO_HIDE.get(rules.reader, ""),
-            how_to_raise=_raising(
+            how_to_raise=_explain_raise(
                 rules.reader, page, fix.raise_to, skills=visible, limit_from=limit_from
             ),
             notes=tuple(_list_notes(rules)),
@@ -228,22 +228,22 @@ class _View:
 
     def of(self, rules: HarnessRules) -> tuple[list[Skill], list[Skill], int]:
         """Return what is listed, what is kept from the model, and how many lie elsewhere."""
-        taken = self._taken(rules)
+        taken = self._list_taken(rules)
         hidden = [skill for skill in taken if is_hidden(rules, skill)]
         visible = [skill for skill in taken if not is_hidden(rules, skill)]
         read = {skill.name for skill in self.found if self.everywhere or reads(rules, skill)}
         # Ours are about ourselves: nobody misses them elsewhere.
-        known = {skill.name for skill in self._usable() if not skill.bundled}
+        known = {skill.name for skill in self._list_usable() if not skill.bundled}
         return visible, hidden, len(known - read)
 
-    def _usable(self) -> list[Skill]:
+    def _list_usable(self) -> list[Skill]:
         return [status.skill for status in self.status.skills if status.usable]
 
-    def _taken(self, rules: HarnessRules) -> list[Skill]:
+    def _list_taken(self, rules: HarnessRules) -> list[Skill]:
         if rules.reader is Reader.PROWESS:
-            return self._usable()
+            return self._list_usable()
         if self.everywhere:
-            return [skill for skill in self._usable() if is_skill_file(skill)]
+            return [skill for skill in self._list_usable() if is_skill_file(skill)]
         own = [skill for skill in self.found if reads(rules, skill) and not skill.is_draft]
         if rules.reader is Reader.OPENCLAW:
             ready = {one.skill.name for one in self.status.skills if one.verdict.eligible}
@@ -251,7 +251,7 @@ class _View:
         return choose(rules, own)
 
 
-def _raising(
+def _explain_raise(
     reader: Reader,
     page: HarnessPage,
     limit: int | None,
@@ -265,7 +265,7 @@ def _raising(
         wanted = {} if limit is None else {key: limit}
         if page.most is not None and len(skills) > page.most:
             wanted[_COUNT] = len(skills)
-        return _raising_own(reader, wanted)
+        return _explain_own(reader, wanted)
     if limit is None:
         return ""
     if reader is Reader.CLAUDE:
@@ -279,7 +279,7 @@ def _raising(
     return ""
 
 
-def _raising_own(reader: Reader, wanted: Mapping[str, int]) -> str:
+def _explain_own(reader: Reader, wanted: Mapping[str, int]) -> str:
     """Return how limits of our own block, or of OpenClaw's, are raised; an agent may have one."""
     if reader is Reader.PROWESS:
         return " and ".join(

@@ -145,7 +145,7 @@ class Removal:
         """
         if not plan_removal(self.document, self.target, self.program):
             return self.before, ()
-        for earlier in self._earlier():
+        for earlier in self._read_earlier():
             if self._explains(earlier):
                 return earlier, ()
         after = self._edit(self.before, self._edits())
@@ -153,7 +153,7 @@ class Removal:
         note = f"{self.target.path}: comments inside our own entries go with them."
         return self._as_it_was(after), (note,) if lost else ()
 
-    def _earlier(self) -> Iterator[bytes | None]:
+    def _read_earlier(self) -> Iterator[bytes | None]:
         yield from self.files.backups(self.target.path)
         if self.record is None or not self.record.was:
             yield None
@@ -176,31 +176,31 @@ class Removal:
     def _edits(self) -> list[Edit]:
         """Return what takes out entry by entry, each with as much around it as is ours."""
         edits: list[Edit] = []
-        made = None if self.record is None else self.record.made | self._former()
+        made = None if self.record is None else self.record.made | self._find_former()
         # Last first: what comes after a removed item moves up.
         for path in reversed(own_places(self.document, self.target, self.program)):
             options = emptied(apply_edits(self.document, edits), path, made)
-            edits.append(self._widest(edits, options))
+            edits.append(self._find_widest(edits, options))
         for key, value in self.target.head.items():
             is_made = self.record is not None and (key,) in self.record.made
             if is_made and self.document.get(key) == value:
                 edits.append(Remove(path=(key,)))
         return edits
 
-    def _former(self) -> frozenset[Path]:
+    def _find_former(self) -> frozenset[Path]:
         """Return the lists that an earlier version made."""
         return frozenset((HOOKS, event) for event in self.target.former)
 
-    def _widest(self, edits: Sequence[Edit], options: Sequence[Path]) -> Edit:
+    def _find_widest(self, edits: Sequence[Edit], options: Sequence[Path]) -> Edit:
         """Return the removal of the most that costs no comment but those in our own entry."""
         least = Remove(path=options[0])
-        kept = self._left(edits, least)
+        kept = self._list_left(edits, least)
         for path in reversed(options[1:]):
-            if self._left(edits, Remove(path=path)) == kept:
+            if self._list_left(edits, Remove(path=path)) == kept:
                 return Remove(path=path)
         return least
 
-    def _left(self, edits: Sequence[Edit], more: Edit) -> Sequence[str]:
+    def _list_left(self, edits: Sequence[Edit], more: Edit) -> Sequence[str]:
         return self._comments(self._edit(self.before, [*edits, more]))
 
     def _as_it_was(self, after: bytes | None) -> bytes | None:
@@ -348,11 +348,11 @@ class Connecting:
         every = targets(request.harness, scope, self._places, program)
         if not every:
             raise PathError(self._places.project, _ONE_PLACE.format(harness=request.harness))
-        watched = self._watched(every, program)
+        watched = self._find_watched(every, program)
         for target in every:
             wanted = target if request.with_mcp else target.without_server()
             if not request.remove:
-                wanted = _less(wanted, watched)
+                wanted = _leave_out(wanted, watched)
             if wanted.is_empty:
                 continue
             change, problems = self._change(wanted, program, remove=request.remove)
@@ -362,7 +362,7 @@ class Connecting:
         notes += [text.format(path=path, events=", ".join(watched[path])) for path in watched]
         if not request.remove and any(change.needed for change in changes):
             notes += _notes(request, scope, program)
-            notes += self._doubled(request.harness, scope)
+            notes += self._find_doubled(request.harness, scope)
             notes += self._in_both(request.harness, scope)
         if scope is ConnectScope.PROJECT and any(one.before and one.needed for one in changes):
             notes.append(_KEPT)
@@ -419,7 +419,7 @@ class Connecting:
                 states[target.path] = str(error)
         return states
 
-    def _doubled(self, harness: Harness, scope: ConnectScope) -> Iterator[str]:
+    def _find_doubled(self, harness: Harness, scope: ConnectScope) -> Iterator[str]:
         """Yield which harness runs the hooks that another one has in this project."""
         pairs = [(reader, other) for reader in ALSO_READ_BY for other in ALSO_READ_BY[reader]]
         for reader, other in pairs:
@@ -445,7 +445,7 @@ class Connecting:
     def _hooks_here(self, harness: Harness, scope: ConnectScope) -> bool:
         return any(one.hooks for one in targets(harness, scope, self._places, self._program()))
 
-    def _watched(
+    def _find_watched(
         self, every: Sequence[SettingsTarget], program: Program
     ) -> dict[str, tuple[str, ...]]:
         """Return where the harness calls us by entries that connecting never writes."""
@@ -498,7 +498,7 @@ class Connecting:
         if edits:
             after = self._files.edited(target.path, target.format, one.before, edits)
         notes = _conflicts(find_registered(one.document, target, one.program), target)
-        return self._changed(one, after, self._recorded(one, edits)), notes
+        return self._make_change(one, after, self._record(one, edits)), notes
 
     def _without(self, one: "_Open") -> tuple[FileChange, Sequence[str]]:
         record = self._records.get(one.target.path)
@@ -511,9 +511,9 @@ class Connecting:
             record=record,
         )
         after, notes = removal.outcome()
-        return self._changed(one, after, record), notes
+        return self._make_change(one, after, record), notes
 
-    def _changed(
+    def _make_change(
         self, one: "_Open", after: bytes | None, record: ConnectRecord | None
     ) -> FileChange:
         path = one.target.path
@@ -522,7 +522,7 @@ class Connecting:
             path=path, leads_to=leads_to, before=one.before, after=after, record=record
         )
 
-    def _recorded(self, one: "_Open", edits: Sequence[Edit]) -> ConnectRecord | None:
+    def _record(self, one: "_Open", edits: Sequence[Edit]) -> ConnectRecord | None:
         """Return what connecting makes in a file, with what it made there before."""
         path = one.target.path
         if own_places(one.document, one.target, one.program):
@@ -544,7 +544,7 @@ class _Open:
     document: dict[str, Any]
 
 
-def _less(target: SettingsTarget, watched: Mapping[str, Sequence[str]]) -> SettingsTarget:
+def _leave_out(target: SettingsTarget, watched: Mapping[str, Sequence[str]]) -> SettingsTarget:
     """Return a target without the events at which the harness calls us from another file."""
     known = {event for events in watched.values() for event in events}
     hooks = {event: entry for event, entry in target.hooks.items() if event not in known}

@@ -237,8 +237,8 @@ def examine_harness(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFin
     yield from _commands(state, world)
     if state.scopes:
         yield from find_obstacles(harness, state.scopes, world)
-        yield from _last(harness, world)
-        yield from _unheard(state, world)
+        yield from _check_last(harness, world)
+        yield from _check_unheard(state, world)
     yield _self_test(harness, world)
 
 
@@ -256,7 +256,7 @@ def _state(harness: Harness, world: HarnessWorld) -> _State:
     )
 
 
-def _finding(harness: Harness, level: DoctorLevel, text: str, todo: str = "") -> DoctorFinding:
+def _report(harness: Harness, level: DoctorLevel, text: str, todo: str = "") -> DoctorFinding:
     return DoctorFinding(area=harness.value, level=level, text=text, todo=todo)
 
 
@@ -265,18 +265,18 @@ def _presence(state: _State) -> DoctorFinding:
     if state.installed is None:
         todo = f"If you no longer use it: prowess connect {state.harness} --remove"
         text = f"{name} is connected, but was not found on this machine."
-        return _finding(state.harness, DoctorLevel.WARNING, text, todo)
+        return _report(state.harness, DoctorLevel.WARNING, text, todo)
     version = f" {state.installed.version}" if state.installed.version else ""
-    return _finding(state.harness, DoctorLevel.OK, f"{name}{version} is installed.")
+    return _report(state.harness, DoctorLevel.OK, f"{name}{version} is installed.")
 
 
 def _registration(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]:
     harness, again = state.harness, f"prowess connect {state.harness}"
     for path, problem in state.unreadable.items():
         text = f"{path}: {problem}"
-        yield _finding(harness, DoctorLevel.PROBLEM, text, f"Correct the file, then: {again}")
+        yield _report(harness, DoctorLevel.PROBLEM, text, f"Correct the file, then: {again}")
     if not state.scopes:
-        yield _finding(
+        yield _report(
             harness, DoctorLevel.WARNING, "Its hooks do not call us.", f"Connect it: {again}"
         )
     for scope in state.scopes:
@@ -284,10 +284,10 @@ def _registration(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]
         missing = [event for event in world.expected(harness) if event not in events]
         if missing:
             text = f"It does not call us at {', '.join(missing)} ({scope})."
-            yield _finding(harness, DoctorLevel.WARNING, text, f"{again} --{scope}")
+            yield _report(harness, DoctorLevel.WARNING, text, f"{again} --{scope}")
         else:
             text = f"It calls us at {', '.join(events)} ({scope})."
-            yield _finding(harness, DoctorLevel.OK, text)
+            yield _report(harness, DoctorLevel.OK, text)
     yield from _repetitions(state, world)
 
 
@@ -296,13 +296,13 @@ def _repetitions(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]:
     harness, again = state.harness, f"prowess connect {state.harness}"
     if len(state.scopes) > 1 and harness not in RUNS_ONCE:
         text = "It is connected for you and for this project, so each hook runs twice."
-        yield _finding(harness, DoctorLevel.WARNING, text, f"Keep one: {again} --project --remove")
+        yield _report(harness, DoctorLevel.WARNING, text, f"Keep one: {again} --project --remove")
     for files in state.found.values():
         yield from _in_two_files(harness, files)
     for path, one in state.files.items():
         yield from _oddities(harness, path, one)
     if state.scopes:
-        yield from _doubled(harness, world)
+        yield from _check_doubled(harness, world)
 
 
 def _in_two_files(harness: Harness, files: Mapping[str, Registered]) -> Iterator[DoctorFinding]:
@@ -315,10 +315,10 @@ def _in_two_files(harness: Harness, files: Mapping[str, Registered]) -> Iterator
     if doubled:
         paths = " and ".join(dict.fromkeys(path for paths in doubled.values() for path in paths))
         text = f"It calls us more than once at {', '.join(doubled)}: {paths} both say so."
-        yield _finding(harness, DoctorLevel.WARNING, text, "Remove our entries from one of them.")
+        yield _report(harness, DoctorLevel.WARNING, text, "Remove our entries from one of them.")
 
 
-def _doubled(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFinding]:
+def _check_doubled(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFinding]:
     """Yield that a harness runs the hooks of another in this project besides its own."""
     for other in ALSO_READ_BY.get(harness, ()):
         files = world.registered(other, ConnectScope.PROJECT).values()
@@ -328,16 +328,16 @@ def _doubled(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFinding]:
                 " it is told the same each time, and nothing is learned twice."
             )
             todo = f"To keep one: prowess connect {other} --project --remove"
-            yield _finding(harness, DoctorLevel.WARNING, text, todo)
+            yield _report(harness, DoctorLevel.WARNING, text, todo)
 
 
 def _oddities(harness: Harness, path: str, found: Registered) -> Iterator[DoctorFinding]:
     if found.repeated:
         text = f"{path} calls us more than once at {', '.join(found.repeated)}."
-        yield _finding(harness, DoctorLevel.WARNING, text, "Remove all but one of these entries.")
+        yield _report(harness, DoctorLevel.WARNING, text, "Remove all but one of these entries.")
     if found.foreign_server:
         text = f"{path} has a server called prowess that is not ours."
-        yield _finding(
+        yield _report(
             harness, DoctorLevel.WARNING, text, "Give that one another name, then connect."
         )
 
@@ -346,7 +346,7 @@ def _commands(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]:
     lines = dict.fromkeys(line for one in state.files.values() for line in one.commands)
     if any(map(is_misled, lines)):
         todo = f"Write the safe form: prowess connect {state.harness}"
-        yield _finding(state.harness, DoctorLevel.PROBLEM, _MISLED, todo)
+        yield _report(state.harness, DoctorLevel.PROBLEM, _MISLED, todo)
     programs = dict[str, None]()
     for one in state.files.values():
         programs |= dict.fromkeys(program_of(line) for line in one.commands)
@@ -355,23 +355,21 @@ def _commands(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]:
         problem = world.program_problem(program)
         if problem:
             todo = f"Install it there, or write the right one: prowess connect {state.harness}"
-            yield _finding(
-                state.harness, DoctorLevel.PROBLEM, f"Its command fails: {problem}", todo
-            )
+            yield _report(state.harness, DoctorLevel.PROBLEM, f"Its command fails: {problem}", todo)
 
 
-def _last(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFinding]:
+def _check_last(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFinding]:
     """Yield when it called us last, and how often that went wrong or was slow."""
     calls = world.calls(harness)
     if not calls:
         todo = "Start a new session in it" + (
             ", and trust the hooks with /hooks." if harness is Harness.CODEX else "."
         )
-        yield _finding(harness, DoctorLevel.OK, "It has not called us yet.", todo)
+        yield _report(harness, DoctorLevel.OK, "It has not called us yet.", todo)
         return
     last = calls[-1]
     when = f"{tell_age(world.now_ms() - last.at_ms)} ({last.moment}, {last.took_ms} ms)"
-    yield _finding(harness, DoctorLevel.OK, f"It called us {when}.")
+    yield _report(harness, DoctorLevel.OK, f"It called us {when}.")
     failed = [call for call in calls if call.problem]
     if failed:
         age = tell_age(world.now_ms() - failed[-1].at_ms)
@@ -380,22 +378,22 @@ def _last(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFinding]:
             f" ({failed[-1].moment}, {failed[-1].took_ms} ms): {failed[-1].problem}."
         )
         todo = "Look at hooks.jsonl in the state folder; the agent itself was not disturbed."
-        yield _finding(harness, DoctorLevel.WARNING, text, todo)
+        yield _report(harness, DoctorLevel.WARNING, text, todo)
     slow = [call.took_ms for call in calls if call.took_ms > _SLOW_MS]
     if slow:
         text = f"{len(slow)} of its last {len(calls)} calls were slow, up to {max(slow)} ms."
         todo = "Run `prowess serve` in the background: hooks then take a fraction of that."
-        yield _finding(harness, DoctorLevel.WARNING, text, todo)
+        yield _report(harness, DoctorLevel.WARNING, text, todo)
 
 
-def _unheard(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]:
+def _check_unheard(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]:
     """Yield that somebody worked with it and no hook was called, whatever the reason is."""
     project = "" if ConnectScope.USER in state.scopes else world.places.project
     at_ms = world.unheard_ms(state.harness, project)
     if at_ms:
         text = f"It had a prompt {tell_age(world.now_ms() - at_ms)} and did not call us."
         todo = "It reads its hooks when it starts: begin a new session, and look here again."
-        yield _finding(state.harness, DoctorLevel.WARNING, text, todo)
+        yield _report(state.harness, DoctorLevel.WARNING, text, todo)
 
 
 def find_obstacles(
@@ -404,10 +402,10 @@ def find_obstacles(
     """Yield what keeps a harness from calling us though it is connected, as its settings say."""
     look = _OBSTACLES.get(harness)
     if look is None:
-        yield _finding(harness, DoctorLevel.OK, _NOT_KNOWN.format(name=NAMES[harness]))
+        yield _report(harness, DoctorLevel.OK, _NOT_KNOWN.format(name=NAMES[harness]))
         return
     for text, todo in look(world, scopes):
-        yield _finding(harness, DoctorLevel.WARNING, text, todo)
+        yield _report(harness, DoctorLevel.WARNING, text, todo)
 
 
 _NOT_KNOWN = "Whether {name} has hooks switched off or distrusts them is not known."
@@ -416,7 +414,7 @@ _Obstacles = Iterator[tuple[str, str]]
 _Scopes = Sequence[ConnectScope]
 
 
-def _switched_off(world: HarnessWorld, *paths: str) -> _Obstacles:
+def _check_switched_off(world: HarnessWorld, *paths: str) -> _Obstacles:
     for path in paths:
         if world.document(path).get("disableAllHooks") is True:
             yield f"Its hooks are switched off: disableAllHooks in {path}.", "Take that out there."
@@ -440,7 +438,7 @@ def _distrusts(project: str, trusted: Iterable[object], how: str) -> _Obstacles:
 def _claude_obstacles(world: HarnessWorld, _scopes: _Scopes) -> _Obstacles:
     places, own = world.places, f"{world.places.project}/.claude"
     files = (f"{places.claude}/settings.json", f"{own}/settings.json", f"{own}/settings.local.json")
-    yield from _switched_off(world, *files)
+    yield from _check_switched_off(world, *files)
 
 
 def _gemini_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
@@ -460,7 +458,7 @@ def _gemini_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
 def _qwen_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
     home = f"{world.places.home}/.qwen"
     own = f"{world.places.project}/.qwen/settings.json"
-    yield from _switched_off(world, f"{home}/settings.json", own)
+    yield from _check_switched_off(world, f"{home}/settings.json", own)
     is_on = _in(world.document(f"{home}/settings.json"), "security", "folderTrust", "enabled")
     if ConnectScope.PROJECT in scopes and is_on is True:
         yield from _by_trusted_folders(world, f"{home}/trustedFolders.json", "qwen")
@@ -471,10 +469,10 @@ def _by_trusted_folders(world: HarnessWorld, path: str, program: str) -> _Obstac
     folders = [folder for folder, rule in rules.items() if rule == "TRUST_FOLDER"]
     folders += [f"{one}/.." for one, rule in rules.items() if rule == "TRUST_PARENT"]
     how = f"Start `{program}` here, and trust the folder."
-    yield from _distrusts(world.places.project, map(_above, folders), how)
+    yield from _distrusts(world.places.project, map(_find_above, folders), how)
 
 
-def _above(folder: str) -> str:
+def _find_above(folder: str) -> str:
     return folder.removesuffix("/..").rpartition("/")[0] if folder.endswith("/..") else folder
 
 
@@ -508,9 +506,9 @@ def _codex_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
 def _copilot_obstacles(world: HarnessWorld, scopes: _Scopes) -> _Obstacles:
     home = world.places.copilot
     # In its settings the same key does nothing.
-    yield from _switched_off(world, f"{home}/hooks/prowess.json")
+    yield from _check_switched_off(world, f"{home}/hooks/prowess.json")
     if ConnectScope.PROJECT in scopes:
-        yield from _switched_off(world, f"{world.places.project}/.github/hooks/prowess.json")
+        yield from _check_switched_off(world, f"{world.places.project}/.github/hooks/prowess.json")
         files = (world.document(f"{home}/{name}") for name in ("settings.json", "config.json"))
         trusted = [one for file in files for one in _in(file, "trustedFolders") or ()]
         how = "Start `copilot` here, and trust the folder; with -p give --trust-folder."
@@ -573,10 +571,10 @@ def _self_test(harness: Harness, world: HarnessWorld) -> DoctorFinding:
             failures.append(f"{sample.event}: {problem}")
     if failures:
         text = f"Our answers are not what it reads. {' '.join(failures)}"
-        return _finding(harness, DoctorLevel.PROBLEM, text, "Update Prowess, or report this.")
+        return _report(harness, DoctorLevel.PROBLEM, text, "Update Prowess, or report this.")
     told = f"{spoken} with context, slowest {slowest} ms"
     text = f"{len(samples)} recorded calls were answered as it expects ({told})."
-    return _finding(harness, DoctorLevel.OK, text)
+    return _report(harness, DoctorLevel.OK, text)
 
 
 def tell_age(milliseconds: int) -> str:

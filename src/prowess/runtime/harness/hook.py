@@ -60,7 +60,7 @@ class HookService:
             message = read_typed(incoming.prompt)
             hints = self._hints(incoming, message)
             return prompt_context(incoming.harness, hints, self._ask(incoming, message))
-        return self._unlisted(incoming.harness)
+        return self._list_unlisted(incoming.harness)
 
     def _ask(self, incoming: Incoming, message: str) -> str:
         """Return the line that asks about a rule, once for each; nothing where it is not wanted."""
@@ -92,7 +92,7 @@ class HookService:
         found = self._routing().answer(message, caller, asked).route
         return [_hint(match, incoming.harness) for match in found.matches[:MOST_SKILLS]]
 
-    def _unlisted(self, harness: Harness) -> str:
+    def _list_unlisted(self, harness: Harness) -> str:
         """Return the skills that a harness does not list itself, as far as there is room."""
         unlisted = self._leave_listed(self._skills.snapshot().hopeful, harness)
         if unlisted:

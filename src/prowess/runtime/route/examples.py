@@ -149,7 +149,7 @@ class ExampleService:
         if not any(candidate.kind is ExampleKind.REQUEST for candidate in candidates):
             problem = f"writes nothing that can be used as a request for {skill.name}: try again,"
             raise ModelError(model.name, f"{problem} or set another `skills.model.name`.")
-        kept, failed = self._tried(skill.name, candidates, agent_id)
+        kept, failed = self._try_out(skill.name, candidates, agent_id)
         return GeneratedExamples(skill=skill.name, kept=kept, dropped=(*unfit, *failed))
 
     def keep(self, generated: GeneratedExamples) -> bool:
@@ -210,19 +210,19 @@ class ExampleService:
         return SkillExamples(
             name=name,
             examples=known.get(name, Examples()),
-            present=name in self._present(agent_id),
+            present=name in self._list_present(agent_id),
         )
 
     def list(self, agent_id: str | None = None) -> tuple[SkillExamples, ...]:
         """Return the examples of every skill that has some, by name."""
-        present = self._present(agent_id)
+        present = self._list_present(agent_id)
         return tuple(
             SkillExamples(name=name, examples=examples, present=name in present)
             for name, examples in sorted(self._store.read().items())
             if examples
         )
 
-    def _present(self, agent_id: str | None) -> frozenset[str]:
+    def _list_present(self, agent_id: str | None) -> frozenset[str]:
         return frozenset(status.skill.name for status in self._skills.status(agent_id).skills)
 
     def _change(
@@ -235,7 +235,7 @@ class ExampleService:
                 self._store.write(name, new)
         return old, new
 
-    def _tried(
+    def _try_out(
         self, name: str, candidates: Iterable[_Candidate], agent_id: str | None
     ) -> tuple[tuple[PassedExample, ...], tuple[DroppedExample, ...]]:
         """Ask the router as it is which candidates lead to the skill, then what they change."""
@@ -243,7 +243,7 @@ class ExampleService:
         passed: dict[_Candidate, ExampleStanding] = {}
         dropped: dict[_Candidate, str] = {}
         for one in candidates:
-            standing = self._standing(index, name, one.message)
+            standing = self._rank(index, name, one.message)
             reason = self._objection(index, one, standing)
             if reason:
                 dropped[one] = reason
@@ -253,13 +253,13 @@ class ExampleService:
             # What a skill is not for says little where nothing was learnt of what it is for.
             dropped |= dict.fromkeys(passed, "it has no request beside it")
             passed = {}
-        kept = self._compared(name, passed, agent_id) if passed else ()
+        kept = self._compare(name, passed, agent_id) if passed else ()
         return kept, tuple(
             DroppedExample(kind=one.kind, message=one.message, reason=reason)
             for one, reason in dropped.items()
         )
 
-    def _compared(
+    def _compare(
         self, name: str, passed: Mapping[_Candidate, ExampleStanding], agent_id: str | None
     ) -> tuple[PassedExample, ...]:
         """Index the skills with what passed, and see how the skill stands now."""
@@ -272,7 +272,7 @@ class ExampleService:
                 kind=one.kind,
                 message=one.message,
                 before=before,
-                after=self._standing(index, name, one.message),
+                after=self._rank(index, name, one.message),
             )
             for one, before in passed.items()
         )
@@ -286,7 +286,7 @@ class ExampleService:
             return f"the skill is number {standing.rank} for it, not among the first {NEAR_ENOUGH}"
         return ""
 
-    def _standing(self, index: SkillIndex, name: str, message: str) -> ExampleStanding:
+    def _rank(self, index: SkillIndex, name: str, message: str) -> ExampleStanding:
         ranking = router.rank(index, self._routing.with_vector(index, router.read(message)))
         for rank, place in enumerate(ranking.order, start=1):
             if index.skills[place].name == name:
@@ -374,7 +374,7 @@ def _candidates(
         enough = len(taken) + most
         for item in given[:_MOST_READ] if isinstance(given, list) else ():
             message = one_line(item) if isinstance(item, str) else ""
-            reason = _unfit(item, message, seen)
+            reason = _explain_unfit(item, message, seen)
             if not reason and len(taken) == enough:
                 reason = f"{most} are enough"
             if reason:
@@ -386,7 +386,7 @@ def _candidates(
     return tuple(taken), tuple(dropped)
 
 
-def _unfit(item: object, message: str, seen: set[str]) -> str:
+def _explain_unfit(item: object, message: str, seen: set[str]) -> str:
     if not isinstance(item, str):
         return "it is no text"
     if not _SHORTEST_WRITTEN <= len(message) <= _LONGEST_WRITTEN:

@@ -119,10 +119,10 @@ class Meaning:
         vector = self._vector(encoder, query.ask)
         if vector is None:
             return query
-        around = self._around(encoder, query, vector)
-        return self._judged(index, replace(query, vector=vector, around=around))
+        around = self._look_around(encoder, query, vector)
+        return self._judge_best(index, replace(query, vector=vector, around=around))
 
-    def _around(self, encoder: Encoder, query: Query, vector: "Vectors") -> "Vectors | None":
+    def _look_around(self, encoder: Encoder, query: Query, vector: "Vectors") -> "Vectors | None":
         """Return the vector of a message with what it may refer to, as far as it needs that."""
         if measure_shape(query.ask).words > _SPEAKS_FOR_ITSELF:
             return None
@@ -159,7 +159,7 @@ class Meaning:
                 self._messages.popitem(last=False)
         return vector
 
-    def _judged(self, index: SkillIndex, query: Query) -> Query:
+    def _judge_best(self, index: SkillIndex, query: Query) -> Query:
         """Let a cross-encoder read the best skills with the message, where one is configured."""
         wanted = self._settings().rerank
         with self._lock:
@@ -218,7 +218,7 @@ class IndexBuilder:
         stale: Callable[[], Mapping[str, StaleSkill]] = dict,
         references: ReferenceTexts | None = None,
     ) -> None:
-        self._vectors, self._tidy, self._indexes = vectors, tidy or _nothing, indexes
+        self._vectors, self._tidy, self._indexes = vectors, tidy or _do_nothing, indexes
         self._stale, self._references = stale, references
         self._read: dict[str, _Read] = {}
         self._lock = Lock()
@@ -232,13 +232,13 @@ class IndexBuilder:
     ) -> Built:
         """Index `skills`; without a working encoder the index has words and no vectors."""
         if self._indexes is None or not skills:
-            return self._made(skills, encoder, examples, progress)
-        key = _key(self._weighed(skills), encoder, examples, self.stamp_references(skills))
+            return self._make(skills, encoder, examples, progress)
+        key = _key(self._weigh(skills), encoder, examples, self.stamp_references(skills))
         kept = self._indexes.load(key)
         found = None if kept is None else unpack_index(kept, skills)
         if found is not None:
             return Built(found, problem="", encoded=False)
-        built = self._made(skills, encoder, examples, progress)
+        built = self._make(skills, encoder, examples, progress)
         if not built.problem:
             self._indexes.save(key, pack_index(built.index))
         return built
@@ -247,9 +247,9 @@ class IndexBuilder:
         self, skills: Sequence[Skill], guests: Sequence[Skill], encoder: Encoder | None
     ) -> Built:
         """Index `skills` with others behind them that nothing else is measured by; not kept."""
-        return self._made((*skills, *guests), encoder, {}, None, guests=len(guests))
+        return self._make((*skills, *guests), encoder, {}, None, guests=len(guests))
 
-    def _made(
+    def _make(
         self,
         skills: Sequence[Skill],
         encoder: Encoder | None,
@@ -259,7 +259,7 @@ class IndexBuilder:
         guests: int = 0,
     ) -> Built:
         with self._lock:
-            read = self._read_all(self._weighed(skills), examples, progress or _silent)
+            read = self._read_all(self._weigh(skills), examples, progress or _show_nothing)
         evidence = add_handoffs([one.evidence for one in read], guests=guests)
         # Before the vectors are there: the two together would take twice the memory.
         lexical = replace(
@@ -269,8 +269,8 @@ class IndexBuilder:
         encoded, problem, asked = None, "", False
         if encoder is not None:
             try:
-                vectors, asked = self._encoded(
-                    encoder, list_index_texts(evidence), progress or _silent
+                vectors, asked = self._encode(
+                    encoder, list_index_texts(evidence), progress or _show_nothing
                 )
                 encoded = Encoded(vectors, encoder.id, encoder.english_only)
                 del vectors
@@ -287,7 +287,7 @@ class IndexBuilder:
             return ()
         return tuple(map(self._references.stamp, skills))
 
-    def _weighed(self, skills: Sequence[Skill]) -> list[Skill]:
+    def _weigh(self, skills: Sequence[Skill]) -> list[Skill]:
         """Return the skills as they are read: what is stale in them finds no message."""
         stale = self._stale()
         return [_without_stale(skill, stale.get(skill.path)) for skill in skills]
@@ -320,9 +320,9 @@ class IndexBuilder:
         Raises:
             EncoderError: the model does not answer.
         """
-        return self._encoded(encoder, texts, _silent)[0]
+        return self._encode(encoder, texts, _show_nothing)[0]
 
-    def _encoded(
+    def _encode(
         self, encoder: Encoder, texts: Iterable[str], progress: Progress
     ) -> tuple[Mapping[str, Vectors], bool]:
         """Return the vector of each text, and whether any had to be made."""
@@ -430,9 +430,9 @@ def _count_words(read: Sequence[_Read]) -> float:
     return sum(one.page_words for one in read) / max(len(read), 1)
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Tidy nothing up."""
 
 
-def _silent(_what: str, _done: int, _total: int) -> None:
+def _show_nothing(_what: str, _done: int, _total: int) -> None:
     """Report nothing."""

@@ -56,7 +56,7 @@ def why_not(
     query = router.read(message, asked.context)
     answer = router.outright(index, query, choice)
     if answer is not None:
-        return _settled(path.name, answer)
+        return _settle(path.name, answer)
     query = routing.with_vector(index, query)
     ranking = router.rank(index, query, choice.scale)
     decision, chosen = router.decide(ranking, choice)
@@ -69,11 +69,11 @@ def why_not(
         thresholds=choice.thresholds,
         match=None if rank is None else router.make_match(index, query, ranking, place),
         rank=None if rank is None else rank + 1,
-        ahead=_ahead(index, query, ranking, rank),
+        ahead=_list_ahead(index, query, ranking, rank),
     )
 
 
-def _settled(name: str, answer: Route) -> Absence:
+def _settle(name: str, answer: Route) -> Absence:
     """Explain an answer that needed no ranking: a command, "go on", or an empty message."""
     chosen = [match.skill.name for match in answer.matches]
     why_chosen = "; ".join(dict.fromkeys(r for match in answer.matches for r in match.reasons))
@@ -89,7 +89,7 @@ def _settled(name: str, answer: Route) -> Absence:
     return Absence(name=name, loaded=name in chosen, steps=(step,), thresholds=answer.thresholds)
 
 
-def _ahead(
+def _list_ahead(
     index: SkillIndex, query: Query, ranking: Ranking, rank: int | None
 ) -> tuple[Match, ...]:
     above = ranking.order[: min(rank if rank is not None else 3, 3)]

@@ -183,7 +183,7 @@ class Sharing:
             report=report,
             decision=decision,
             notice=reading.notice,
-            refusal=refusal or ("" if merged else self._occupied(skill.name, old, entry)),
+            refusal=refusal or ("" if merged else self._explain_occupied(skill.name, old, entry)),
             is_there=is_same,
         )
 
@@ -279,7 +279,7 @@ class Sharing:
         return replace(shown_now, newest=newest)
 
     def _fetch_one(self, name: str, spec: SourceSpec) -> str:
-        fetched = self.ports.sources.fetch(spec, (name,), _quiet)
+        fetched = self.ports.sources.fetch(spec, (name,), _show_nothing)
         return content_digest(hash_package(pick(fetched, name).files))
 
     def _verify(self, name: str, entry: LockEntry) -> VerifiedSkill:
@@ -312,7 +312,7 @@ class Sharing:
             self.ports.signatures.remember(entry)
         return problem
 
-    def _occupied(self, name: str, old: LockEntry | None, entry: LockEntry) -> str:
+    def _explain_occupied(self, name: str, old: LockEntry | None, entry: LockEntry) -> str:
         """Say what is in the way; nothing that a person made is ever written over."""
         found = self.folder.hash(name)
         if found is None or content_digest(found) == entry.digest:
@@ -341,7 +341,7 @@ class Sharing:
             before,
             source=request.spec.asked,
             kind=fetched.kind,
-            url=self._shown_url(request.spec, fetched),
+            url=self._show_url(request.spec, fetched),
             path=skill.path,
             ref=request.pin or fetched.ref,
             resolved=skill.resolved or fetched.resolved,
@@ -353,7 +353,7 @@ class Sharing:
             required_by=skill.required_by,
         )
 
-    def _shown_url(self, spec: SourceSpec, fetched: Fetched) -> str:
+    def _show_url(self, spec: SourceSpec, fetched: Fetched) -> str:
         """Return where it is fetched again; a relative path stays one, from the lock's folder."""
         is_relative = spec.is_local and spec.url and not spec.asked.startswith(("/", "~", "\\"))
         return self.folder.relate(fetched.url) if is_relative else fetched.url
@@ -393,7 +393,7 @@ def _identity(entry: LockEntry) -> tuple[object, ...]:
     return entry.source, entry.digest, entry.resolved, entry.ref, entry.pinned, signed
 
 
-def _quiet(_what: str, _done: int, _total: int) -> None:
+def _show_nothing(_what: str, _done: int, _total: int) -> None:
     """Show no progress."""
 
 
@@ -535,18 +535,18 @@ def refuse_return(entry: LockEntry, decision: PolicyDecision) -> str:
 
 def _signer_problem(old: LockEntry | None, new: LockEntry, reading: SignatureReading) -> str:
     """Say what changed about who signs; the first signer is the one that is trusted."""
-    if old is None or not old.signer or _signed_by(old) == _signed_by(new):
+    if old is None or not old.signer or _name_signer(old) == _name_signer(new):
         return ""
     if reading.notice:
-        return f"it was signed by {_signed_by(old)}, and {reading.notice}."
-    now = f"signed by {_signed_by(new)}" if new.signer else "not signed"
+        return f"it was signed by {_name_signer(old)}, and {reading.notice}."
+    now = f"signed by {_name_signer(new)}" if new.signer else "not signed"
     return (
-        f"it was signed by {_signed_by(old)} and is now {now}: ask its author, then give"
+        f"it was signed by {_name_signer(old)} and is now {now}: ask its author, then give"
         " --allow-signer-change if that is right."
     )
 
 
-def _signed_by(entry: LockEntry) -> str:
+def _name_signer(entry: LockEntry) -> str:
     # The same name at another issuer is somebody else.
     return f"{entry.signer} ({entry.issuer})" if entry.signer else ""
 
@@ -556,10 +556,10 @@ def refuse_signature(entry: LockEntry, reading: SignatureReading) -> str:
     if reading.problem or not entry.signer or reading.notice:
         return reading.problem
     found = replace(entry, provenance=reading.provenance)
-    if _signed_by(found) == _signed_by(entry):
+    if _name_signer(found) == _name_signer(entry):
         return ""
-    now = f"{_signed_by(found)} did" if found.signer else "nobody did"
-    return f"the lock says that {_signed_by(entry)} signed it, and {now}."
+    now = f"{_name_signer(found)} did" if found.signer else "nobody did"
+    return f"the lock says that {_name_signer(entry)} signed it, and {now}."
 
 
 def facts_of(name: str, entry: LockEntry) -> PolicyFacts:

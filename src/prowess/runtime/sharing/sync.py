@@ -124,7 +124,7 @@ def make_plan(
     held = set(names.values())
     for folder, record in standing.records.items():
         if folder not in held:
-            steps += _stale(folder, record, standing)
+            steps += _plan_stale(folder, record, standing)
     return tuple(sorted(steps, key=lambda step: (step.folder, step.action.value, step.source)))
 
 
@@ -231,10 +231,10 @@ def _plan_refused(one: WantedCopy, step: SyncStep, standing: TargetStanding) -> 
     if not one.distrusted:
         return [refused]
     # What the scanner refuses now is not left where an agent reads it.
-    return [replace(refused, old=None), *_stale(step.folder, step.old, standing)]
+    return [replace(refused, old=None), *_plan_stale(step.folder, step.old, standing)]
 
 
-def _stale(folder: str, record: CopyRecord, standing: TargetStanding) -> list[SyncStep]:
+def _plan_stale(folder: str, record: CopyRecord, standing: TargetStanding) -> list[SyncStep]:
     step = SyncStep(
         action=SyncAction.REMOVE,
         skill=record.skill,
@@ -419,7 +419,7 @@ class SyncService:
             PathError: the target cannot be used, or is held by another process.
             UnknownAgentError: there is no such agent.
         """
-        usable = self._usable(request.agent_id)
+        usable = self._list_usable(request.agent_id)
         folders, texts = _split(usable)
         target = self._targets.check(request.target, self._sources(request.agent_id, usable))
         for done, skill in enumerate(folders):
@@ -439,7 +439,7 @@ class SyncService:
             warnings=tuple(warning for look in looks for warning in look.warnings),
         )
 
-    def _usable(self, agent_id: str | None) -> list[Skill]:
+    def _list_usable(self, agent_id: str | None) -> list[Skill]:
         report = self._skills.status(agent_id)
         # What the scanner blocks is named as refused, with its finding: nobody wonders why.
         found = [one.skill for one in report.skills if one.usable or one.is_blocked]

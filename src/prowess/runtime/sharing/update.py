@@ -121,7 +121,7 @@ class Updating:
     def _merge(self, plain: PreparedUpdate, request: UpdateRequest) -> PreparedUpdate:
         name, old = plain.name, plain.old
         spec = spec_of(old, self._folder)
-        fetched = self._sharing.ports.sources.fetch(spec, (name,), _quiet)
+        fetched = self._sharing.ports.sources.fetch(spec, (name,), _show_nothing)
         skill = pick(fetched, name)
         if content_digest(hash_package(skill.files)) == old.digest:
             return plain
@@ -166,7 +166,7 @@ def find_package(sharing: Sharing, name: str, entry: LockEntry) -> Package:
     if kept is not None:
         return kept
     spec = spec_of(entry, sharing.folder, exact=True)
-    files = pick(sharing.ports.sources.fetch(spec, (name,), _quiet), name).files
+    files = pick(sharing.ports.sources.fetch(spec, (name,), _show_nothing), name).files
     found = content_digest(hash_package(files))
     if found != entry.digest:
         problem = f"the lock says {entry.digest}, and {entry.source} gives {found}."
@@ -300,7 +300,7 @@ class FrozenSync:
         return FrozenStep(name=name, action="adopt")
 
 
-def _quiet(_what: str, _done: int, _total: int) -> None:
+def _show_nothing(_what: str, _done: int, _total: int) -> None:
     """Show no progress."""
 
 

@@ -420,13 +420,13 @@ def reword(
     Raises:
         ProposalInputError: there are none, or they do not fit the edit.
     """
-    whole = None if text is None else _whole(text)
+    whole = None if text is None else _read_whole(text)
     if whole is not None:
         about = FieldReader(whole).text("description") if description is None else description
         return _as_whole(edit, page, whole.body, about)
     if isinstance(edit, Replace):
         about = edit.description if description is None else description
-        new = edit.new_text if text is None else _fitting(edit, page, text)
+        new = edit.new_text if text is None else _fit(edit, page, text)
         return replace(edit, new_text=new, description=about)
     is_other = description not in {None, edit.description}
     if is_other and page is not None and isinstance(edit, Append):
@@ -447,7 +447,7 @@ def _as_whole(edit: Edit, page: bytes | None, body: str, description: str) -> Ed
     return Replace(old_text=_body(page), new_text=body.strip(), description=about)
 
 
-def _fitting(edit: Replace, page: bytes | None, text: str) -> str:
+def _fit(edit: Replace, page: bytes | None, text: str) -> str:
     """Return the text as it is, but without blank lines around it where it is all there is."""
     is_all = page is not None and edit.old_text.strip() == _body(page)
     return text.strip() if is_all else text
@@ -458,7 +458,7 @@ def _is_whole(proposal: Proposal, edit: Replace) -> bool:
     return page is not None and _body(page) == edit.new_text.strip()
 
 
-def _whole(text: str) -> frontmatter.Frontmatter | None:
+def _read_whole(text: str) -> frontmatter.Frontmatter | None:
     """Return the parts of a text that is a whole file; None for any other.
 
     Raises:

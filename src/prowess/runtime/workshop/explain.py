@@ -88,19 +88,19 @@ def describe_next_review(seen: Situation) -> str:
     )
 
 
-def _fine(finding: str, advice: str = "") -> SymptomAnswer:
+def _answer_fine(finding: str, advice: str = "") -> SymptomAnswer:
     return SymptomAnswer(symptom="", fine=True, finding=finding, advice=advice)
 
 
-def _wrong(finding: str, advice: str) -> SymptomAnswer:
+def _answer_wrong(finding: str, advice: str) -> SymptomAnswer:
     return SymptomAnswer(symptom="", fine=False, finding=finding, advice=advice)
 
 
 def _explain_unavailable(seen: Situation) -> SymptomAnswer:
     off = explain_off(seen.settings)
     if off:
-        return _wrong(f"{off}.", _ENABLE)
-    return _fine(
+        return _answer_wrong(f"{off}.", _ENABLE)
+    return _answer_fine(
         f"{ENTRY}.enabled is true: agents have the tool skill_workshop from the next turn."
     )
 
@@ -109,14 +109,14 @@ def _explain_nothing_automatic(seen: Situation) -> SymptomAnswer:
     settings = seen.settings
     off = explain_off(settings)
     if off:
-        return _wrong(f"{off}.", _ENABLE)
+        return _answer_wrong(f"{off}.", _ENABLE)
     causes = [] if settings.auto_capture else ["autoCapture is false"]
     causes += ["reviewMode is off"] if settings.review_mode is ReviewMode.OFF else []
     if causes:
         advice = "Run `prowess workshop enable --profile review-first` (or low-cost: no model)."
-        return _wrong(f"{' and '.join(causes)}.", advice)
+        return _answer_wrong(f"{' and '.join(causes)}.", advice)
     finding = f"autoCapture is true, reviewMode is {settings.review_mode.value}"
-    return _fine(
+    return _answer_fine(
         f"{finding}; {describe_next_review(seen)}.",
         "A correction by phrase needs no threshold; a review comes when one is reached.",
     )
@@ -126,34 +126,34 @@ def _explain_phrase(seen: Situation) -> SymptomAnswer:
     settings = seen.settings
     if settings.review_mode not in _BY_PHRASE or not settings.auto_capture:
         advice = "Run `prowess workshop enable --profile low-cost`, or suggest it yourself."
-        return _wrong(f"phrases are not looked for: {_name_modes(settings)}.", advice)
+        return _answer_wrong(f"phrases are not looked for: {_name_modes(settings)}.", advice)
     created = [event for event in seen.events if event.kind is EventKind.CREATED]
     finding = "phrases are looked for in what users type"
     finding += (
         f"; the last proposal is {created[-1].proposal_id}" if created else "; none was found yet"
     )
     if seen.phrase_note:
-        return _wrong(f"{finding}; the last one refused: {seen.phrase_note}.", _PHRASES)
-    return _fine(f"{finding}.", _PHRASES)
+        return _answer_wrong(f"{finding}; the last one refused: {seen.phrase_note}.", _PHRASES)
+    return _answer_fine(f"{finding}.", _PHRASES)
 
 
 def _explain_review(seen: Situation) -> SymptomAnswer:
     settings = seen.settings
     if settings.review_mode not in _BY_MODEL or not settings.auto_capture:
         advice = "Run `prowess workshop enable --profile review-first`."
-        return _wrong(f"no reviews are made: {_name_modes(settings)}.", advice)
+        return _answer_wrong(f"no reviews are made: {_name_modes(settings)}.", advice)
     if seen.no_reviewer:
         advice = "Without a model: `prowess workshop enable --profile low-cost`."
-        return _wrong(f"no model can be asked: {seen.no_reviewer}", advice)
+        return _answer_wrong(f"no model can be asked: {seen.no_reviewer}", advice)
     if seen.counters.failures:
         advice = f"Raise reviewTimeoutMs ({settings.review_timeout_ms}) if it took too long."
-        return _wrong(
+        return _answer_wrong(
             f"{describe_next_review(seen)}; {seen.review_note or 'the log says why'}.", advice
         )
     before = "a review was made" if seen.counters.last_review_at else "no review was made yet"
     note = f"; it said last: {seen.review_note}" if seen.review_note else ""
     advice = "`reviewer found no update` means that it saw nothing worth keeping."
-    return _fine(f"{before}{note}; {describe_next_review(seen)}.", advice)
+    return _answer_fine(f"{before}{note}; {describe_next_review(seen)}.", advice)
 
 
 def _name_modes(settings: WorkshopSettings) -> str:
@@ -166,11 +166,11 @@ def _explain_not_applied(seen: Situation) -> SymptomAnswer:
     waiting = "1 proposal is" if pending == 1 else f"{pending} proposals are"
     finding = f"approvalPolicy is {policy.value}; {waiting} waiting."
     if not pending:
-        return _fine(finding)
+        return _answer_fine(finding)
     advice = "`prowess workshop list`, then `show ID --diff` and `apply ID`."
     if policy is ApprovalPolicy.AUTO:
         advice += " A skill that a person wrote is never changed without being asked."
-    return _wrong(finding, advice)
+    return _answer_wrong(finding, advice)
 
 
 def _explain_disappeared(seen: Situation) -> SymptomAnswer:
@@ -181,22 +181,22 @@ def _explain_disappeared(seen: Situation) -> SymptomAnswer:
         parts.append(f"{len(pruned)} pruned (maxPending is {seen.settings.max_pending})")
     if not parts:
         advice = "The same suggestion twice is one proposal: the first one is kept."
-        return _fine("none was decided about, quarantined or pruned.", advice)
+        return _answer_fine("none was decided about, quarantined or pruned.", advice)
     advice = "`prowess workshop list --status STATE`, and `prowess workshop history`."
     if pruned:
         advice += f" Pruned: {_names(event.skill for event in pruned)}."
-    return _wrong(f"{', '.join(parts)}.", advice)
+    return _answer_wrong(f"{', '.join(parts)}.", advice)
 
 
 def _explain_unseen(seen: Situation) -> SymptomAnswer:
     hidden = [one for one in seen.applied if not one.visible]
     if not hidden:
         known = _names(one.skill for one in seen.applied)
-        return _fine(f"the agent sees {known}." if known else "no proposal was applied yet.")
+        return _answer_fine(f"the agent sees {known}." if known else "no proposal was applied yet.")
     finding = "; ".join(f"{one.skill}: {one.reason}" for one in hidden[:_MOST_NAMES])
     fixes = dict.fromkeys(one.fix for one in hidden if one.fix)
     advice = " ".join((*fixes, f"`prowess why {hidden[0].skill}` says all of it."))
-    return _wrong(finding, advice)
+    return _answer_wrong(finding, advice)
 
 
 _SYMPTOMS: Mapping[str, Callable[[Situation], SymptomAnswer]] = {

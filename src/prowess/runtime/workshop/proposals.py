@@ -61,8 +61,7 @@ from prowess.workshop.similar import (
 )
 
 
-def _new_words(proposal: Proposal) -> str:
-    """Return the new words of a proposal."""
+def _find_new_words(proposal: Proposal) -> str:
     edit = proposal.edit
     if isinstance(edit, Replace):
         return edit.new_text
@@ -187,9 +186,9 @@ class Proposals:
         return f"{proposal.skill} would shadow {other}" if other else ""
 
     def _is_like_a_rejected_one(self, proposal: Proposal) -> bool:
-        text = _new_words(proposal)
+        text = _find_new_words(proposal)
         rejected = self._ports.store.listed(proposal.workspace, State.REJECTED)
-        return any(one.for_good and says_nearly(text, _new_words(one)) for one in rejected)
+        return any(one.for_good and says_nearly(text, _find_new_words(one)) for one in rejected)
 
     def propose(self, workspace: str, draft: Draft) -> ProposeResult:
         """Keep a draft as a proposal, pending or quarantined, or return the same one from before.

@@ -142,7 +142,7 @@ class TurnReviewer:
         try:
             if self._asked is not None and self._asked.is_alive():
                 return _skip("the last question is still unanswered")
-            reading = self._within(settings.review_timeout_ms / 1000, turn)
+            reading = self._review_within(settings.review_timeout_ms / 1000, turn)
             return self._conclude(reading, seen)
         finally:
             self._reviewing.release()
@@ -158,7 +158,7 @@ class TurnReviewer:
             self._ports.counters.save(self._workspace, counters)
             return counters
 
-    def _within(self, seconds: float, turn: ObservedTurn) -> Reading:
+    def _review_within(self, seconds: float, turn: ObservedTurn) -> Reading:
         """Review in a thread of its own, and wait so long and no longer."""
         readings: list[Reading] = []
 

@@ -238,7 +238,7 @@ class WorkshopService:
         Raises:
             ProposalError: it cannot be applied.
         """
-        found = self._changeable(proposal_id, agent_id)
+        found = self._find_changeable(proposal_id, agent_id)
         return self._proposals.apply(found, revision, reason, by)
 
     def reject(
@@ -284,7 +284,7 @@ class WorkshopService:
         Raises:
             ProposalError: it cannot be revised.
         """
-        found = self._changeable(proposal_id, agent_id)
+        found = self._find_changeable(proposal_id, agent_id)
         return self._proposals.revise(found, edit, revision, by=_PERSON)
 
     def rollback(
@@ -301,7 +301,7 @@ class WorkshopService:
         Raises:
             ProposalError: it cannot be rolled back.
         """
-        found = self._changeable(proposal_id, agent_id)
+        found = self._find_changeable(proposal_id, agent_id)
         return self._proposals.rollback(found, revision, reason, by)
 
     def history(
@@ -320,7 +320,7 @@ class WorkshopService:
         """Return what happened after event number `after`, oldest first."""
         return self._ports.store.events(self._settle(agent_id), after)
 
-    def _changeable(self, proposal_id: str, agent_id: str) -> Proposal:
+    def _find_changeable(self, proposal_id: str, agent_id: str) -> Proposal:
         # Off is said before anything else, also of a proposal that does not exist.
         self.require_enabled()
         return self.inspect(proposal_id, agent_id=agent_id)
@@ -346,7 +346,7 @@ class WorkshopService:
         """Return by what a rule is known again: by an earlier wording of it, if there is one."""
         for one in self._ports.store.listed(self._ports.workspace(agent_id), None):
             if one.source is ProposalSource.AGENT_END and any(
-                says_the_same(found.instruction, quote) for quote in _list_quotes(one)
+                says_the_same(found.instruction, shown.quote) for shown in one.evidence
             ):
                 return one.payload
         return _words_hash(found.instruction)
@@ -389,10 +389,6 @@ def _lines_of(messages: "Messages") -> Iterator[tuple[str, str]]:
         yield from ((one.role.value, one.text) for one in read_turns([message]))
         if told := tell_calls(message):
             yield "tool", told
-
-
-def _list_quotes(proposal: Proposal) -> tuple[str, ...]:
-    return tuple(one.quote for one in proposal.evidence)
 
 
 def _learns(settings: WorkshopSettings, turn: TurnSeen) -> bool:
@@ -444,7 +440,7 @@ class TurnLearning:
         if incoming.stop_hook_active:
             return 0
         session = self._ports.session(incoming)
-        messages, number = _last_turn(incoming, session)
+        messages, number = _find_last_turn(incoming, session)
         said = read_turns(messages)
         asked = "\n".join(turn.text for turn in said if turn.role is Role.USER)
         if not asked.strip() or not self._ports.is_first(_key(incoming, number, asked)):
@@ -454,7 +450,7 @@ class TurnLearning:
             tool_calls=count_calls(said),
             session_id=incoming.session,
             agent_id="",
-            history=_earlier(session),
+            history=_list_earlier(session),
             reader=Reader(incoming.harness.value),
         )
         return len(self._ports.workshop().observe(seen))
@@ -464,13 +460,13 @@ class TurnLearning:
 _MOST_EARLIER = 20
 
 
-def _earlier(session: Transcript | None) -> Messages:
+def _list_earlier(session: Transcript | None) -> Messages:
     """Return what was said in the turns before the last one."""
     turns = () if session is None else session.turns[-_MOST_EARLIER:-1]
     return [message for turn in turns for message in turn.contents]
 
 
-def _last_turn(incoming: "Incoming", session: Transcript | None) -> tuple[Messages, int]:
+def _find_last_turn(incoming: "Incoming", session: Transcript | None) -> tuple[Messages, int]:
     """Return the messages of the last turn, and its number in the session if that is known."""
     if incoming.prompt:
         return _messages_of(incoming), 0

@@ -107,7 +107,7 @@ class WorkshopCall:
     def suggest(self) -> Answer:
         """Propose a skill or a change to one."""
         title = _read_line(self.arguments, "title")
-        name = self._own_name(skill_name(_read_needed(self.arguments, "skillName"), title))
+        name = self._require_own(skill_name(_read_needed(self.arguments, "skillName"), title))
         draft = self._draft(
             name, title or f"Skill update: {name}", edit=_read_edit(self.arguments), files={}
         )
@@ -153,7 +153,7 @@ class WorkshopCall:
             name = self._word("skillName")
             if not name:
                 raise ProposalInputError("id or skillName required")
-            known = self._own_name(skill_name(name))
+            known = self._require_own(skill_name(name))
             found = self.proposals.last_applied(self.workspace, known)
         done = self.proposals.rollback(self._mine(found), revision, by=self._by)
         return Decided(
@@ -172,7 +172,7 @@ class WorkshopCall:
 
     def write_support_file(self) -> Answer:
         """Propose a support file of a skill."""
-        name = self._own_name(skill_name(_read_needed(self.arguments, "skillName")))
+        name = self._require_own(skill_name(_read_needed(self.arguments, "skillName")))
         path = _read_support_path(_read_needed(self.arguments, "relativePath"))
         body = (_read_needed(self.arguments, "body").rstrip() + "\n").encode()
         title = _read_line(self.arguments, "title") or f"Support file for {name}: {path}"
@@ -185,7 +185,7 @@ class WorkshopCall:
             return Decided(proposal=self._show(added.proposal))
         decided = self.proposals.decide(added.proposal, apply=apply, by_person=self.by_person)
         if decided.state is State.APPLIED:
-            return Written(self._path(name, path))
+            return Written(f"{self.workspace}/skills/{name}/{path}")
         return Decided(proposal=self._show(decided))
 
     def _draft(
@@ -235,9 +235,6 @@ class WorkshopCall:
         path = path if proposal.state is State.APPLIED else ""
         return Decided(proposal=self._show(proposal), skill_path=path)
 
-    def _path(self, skill: str, file: str = SKILL_FILE) -> str:
-        return f"{self.workspace}/skills/{skill}/{file}"
-
     @property
     def _by(self) -> By:
         return By(actor=self.source.actor)
@@ -249,7 +246,7 @@ class WorkshopCall:
             raise ProposalNotFoundError(f"proposal not found: {quote(proposal_id)}")
         return found
 
-    def _own_name(self, name: str) -> str:
+    def _require_own(self, name: str) -> str:
         """Return the name of a skill that the agent may know of, or make."""
         if self.knows(name):
             return name

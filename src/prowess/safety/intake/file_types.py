@@ -34,13 +34,13 @@ _WORDS = re.compile(rb"(?:[\t\n\r -~]|[\xc2-\xf4][\x80-\xbf]{1,3}){24,}")
 def find_end(data: bytes) -> int:
     """Return the offset behind the picture; where it breaks off, the end of what is sound."""
     if data.startswith(_PNG):
-        return _last_end(_png_chunks(data), b"IEND", len(_PNG))
+        return _find_last_end(_png_chunks(data), b"IEND", len(_PNG))
     if data[:2] == b"\xff\xd8":
-        scan = _last_end(_jpeg_segments(data), _JPEG_SCAN, 2)
+        scan = _find_last_end(_jpeg_segments(data), _JPEG_SCAN, 2)
         end = data.find(b"\xff\xd9", scan)
         return end + 2 if end >= 0 else scan
     if data[:4] == b"GIF8":
-        return _last_end(_gif_blocks(data), _GIF_TRAILER, _GIF_HEADER)
+        return _find_last_end(_gif_blocks(data), _GIF_TRAILER, _GIF_HEADER)
     if data[:4] == b"RIFF":
         return min(len(data), 8 + int.from_bytes(data[4:8], "little"))
     return len(data)
@@ -68,7 +68,7 @@ def find_readable(data: bytes) -> str:
     return "\n".join(run.decode("utf-8", "replace").strip() for run in runs if run.strip())
 
 
-def _last_end(parts: Iterator[tuple[_Label, bytes, int]], last: _Label, start: int) -> int:
+def _find_last_end(parts: Iterator[tuple[_Label, bytes, int]], last: _Label, start: int) -> int:
     """Return where the part called `last` ends; where it is missing, `start`."""
     return next((end for kind, _, end in parts if kind == last), start)
 

@@ -130,12 +130,12 @@ def _is_worth_a_look(text: str) -> bool:
     """Whether there is more to look at than the selectors of a few emoji."""
     if text.isascii():
         return False
-    odd = _odd().findall(text)
+    odd = _compile_odd().findall(text)
     return not _EMOJI_STYLE.issuperset(odd) or "\ufe0f\ufe0f" in text
 
 
 @cache
-def _odd() -> re.Pattern[str]:
+def _compile_odd() -> re.Pattern[str]:
     private = "\ue000-\uf8ff\U000f0000-\U0010fffd"
     return re.compile(f"[{INVISIBLE}{private}]|{foreign_letters().pattern}")
 
@@ -194,18 +194,18 @@ def _decode_selectors(view: View) -> Iterator[View]:
 
 def _find_private(view: View) -> Iterator[Sighting]:
     for run in _PRIVATE.finditer(view.text):
-        if len(run.group()) >= _MANY_PRIVATE or _private_text(run.group()):
+        if len(run.group()) >= _MANY_PRIVATE or _read_private(run.group()):
             message = f"{len(run.group())} private-use characters in a row stand for bytes."
             yield Sighting("unicode-selectors", Spot(view, *run.span()), message)
 
 
-def _private_text(run: str) -> str:
+def _read_private(run: str) -> str:
     return read_bytes(bytes(ord(one) & 0xFF for one in run))
 
 
 def _decode_private(view: View) -> Iterator[View]:
     for run in _PRIVATE.finditer(view.text):
-        if text := _private_text(run.group()):
+        if text := _read_private(run.group()):
             yield view.decoded(text, run.start(), "private-use")
 
 

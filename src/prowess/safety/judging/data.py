@@ -120,7 +120,7 @@ def _judge_send(fact: Fact, scene: Scene) -> Iterator[Sighting]:
         message = f"sends {named[0]} over a bare connection"
         yield Sighting("secret-exfiltration", fact.spot, message)
     elif foreign := _find_foreign(named, host, scene):
-        yield _foreign_keys(fact, foreign, host, scene)
+        yield _judge_foreign_keys(fact, foreign, host, scene)
     elif "input" in fact.flow and _ASKS_FOR_SEED.search(fact.spot.view.text):
         message = f"asks for the keys of a wallet and sends them to {host or 'the network'}"
         yield Sighting("wallet-secrets", fact.spot, message)
@@ -199,7 +199,7 @@ def _tells(fact: Fact) -> bool:
     return any(_is_key(name) for name in find_variables_in(fact.flow))
 
 
-def _foreign_keys(fact: Fact, foreign: tuple[str, ...], host: str, scene: Scene) -> Sighting:
+def _judge_foreign_keys(fact: Fact, foreign: tuple[str, ...], host: str, scene: Scene) -> Sighting:
     """Say that keys go to a host that is not theirs."""
     allowed = all(host in scene.egress.get(name, ()) for name in foreign)
     lowered = ("egress allowed by the operator",) if allowed else ()

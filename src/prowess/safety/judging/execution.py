@@ -378,7 +378,7 @@ def _judge_fetch(noted: Noted, scene: Scene) -> Iterator[Sighting]:
     if not host or is_local(host):
         return
     if is_raw_address(host):
-        yield _bare(fact, host)
+        yield _judge_bare(fact, host)
     elif kind := (find_drop(fact.subject) or find_paste_site(fact.subject)):
         # In a script nobody reads the address before it is used.
         grave = noted.setting.place == "file" and kind != "chat webhook"
@@ -392,7 +392,7 @@ def _judge_fetch(noted: Noted, scene: Scene) -> Iterator[Sighting]:
         yield Sighting("suspicious-host", fact.spot, message, Confidence.LOW)
 
 
-def _bare(fact: Fact, host: str) -> Sighting:
+def _judge_bare(fact: Fact, host: str) -> Sighting:
     kept = fact.act is Act.FETCH and fact.target
     grave = fact.target != "endpoint" and (kept or _RUNNABLE.search(fact.subject))
     level = None if grave else Level.WARN

@@ -125,7 +125,7 @@ class _Notes:
 
 def read_powershell(view: View) -> Reading:
     """Return the facts of a PowerShell or `cmd` text."""
-    notes = _Notes(_plain(view))
+    notes = _Notes(_unhide(view))
     for start, end in _statements(notes.view.text):
         notes.start, notes.end = start, end
         statement = notes.view.text[start:end]
@@ -196,7 +196,7 @@ def _tell_reverse_shells(notes: _Notes) -> None:
         notes.tell(Act.REVERSE_SHELL, "tcp", host[0] if host else "")
 
 
-def _plain(view: View) -> View:
+def _unhide(view: View) -> View:
     """Take out the backticks and the `'a'+'b'` joints by which names are hidden."""
     text = view.text
     if "`" not in text and "'+'" not in text and '"+"' not in text:

@@ -271,7 +271,7 @@ def prose(source: CodeSource) -> tuple[View, ...]:
         span = source.span(node)
         spans.append(span)
         text = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(text, str) and _is_prose(text):
+        if isinstance(text, str) and len(text) >= _MIN_LENGTH and " " in text:
             found.append((span[0], literal_view(source.view, text, *span)))
     found.extend(_comments(source.view, sorted(spans)))
     found.sort(key=lambda item: item[0])
@@ -294,10 +294,6 @@ def _strings(tree: ast.Module) -> Iterator[ast.Constant | ast.JoinedStr]:
                 stack.extend(item for item in value if isinstance(item, ast.AST))
             elif isinstance(value, ast.AST) and not isinstance(value, ast.Name):
                 stack.append(value)
-
-
-def _is_prose(text: str) -> bool:
-    return len(text) >= _MIN_LENGTH and " " in text
 
 
 def _comments(view: View, spans: list[tuple[int, int]]) -> list[tuple[int, View]]:

@@ -86,12 +86,12 @@ class CueIndex:
 
 
 @cache
-def _plain_cues() -> CueIndex:
+def _index_plain() -> CueIndex:
     return CueIndex(read_cues())
 
 
 @cache
-def _hiding_cues() -> CueIndex:
+def _index_hiding() -> CueIndex:
     return CueIndex((*read_cues(), *read_hidden_cues()))
 
 
@@ -111,8 +111,8 @@ def judge(text: Passages, table: CueIndex | None = None) -> Iterator[Sighting]:
     _compose(passage)
     quotes = _QUOTED.finditer(text.view.text) if text.has_quotes and not text.is_hidden else ()
     quoted = [found.span() for found in quotes]
-    about_attacks = _heads_talk(text.headings)
-    table = _hiding_cues() if text.is_hidden else table or _plain_cues()
+    about_attacks = _is_about_attacks(text.headings)
+    table = _index_hiding() if text.is_hidden else table or _index_plain()
     for cue in _find_candidates(table, passage):
         for count, spans in enumerate(_find_matches(cue, passage)):
             if count >= _PER_CUE:
@@ -235,7 +235,7 @@ def _match_in_order(
                 cursors[step] < len(found[step]) and found[step][cursors[step]].first <= begin.first
             ):
                 cursors[step] += 1
-            after = _first_after(found[step], cursors[step], spans[-1].last)
+            after = _find_after(found[step], cursors[step], spans[-1].last)
             if after is None:
                 break
             spans.append(after)
@@ -246,7 +246,7 @@ def _match_in_order(
             yield spans
 
 
-def _first_after(spans: Sequence[Span], cursor: int, last: int) -> Span | None:
+def _find_after(spans: Sequence[Span], cursor: int, last: int) -> Span | None:
     # A handful of phrases may begin inside the one before; no more are looked at.
     for span in spans[cursor : cursor + 8]:
         if span.first > last:
@@ -486,7 +486,7 @@ _FORBIDDING_LEAD = re.compile(
 
 
 @lru_cache(maxsize=512)
-def _heads_talk(headings: tuple[str, ...]) -> bool:
+def _is_about_attacks(headings: tuple[str, ...]) -> bool:
     """Whether the headings say that attacks are what the section is about."""
     if not headings:
         return False

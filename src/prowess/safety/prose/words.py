@@ -336,7 +336,7 @@ def _inflect(phrase: str) -> tuple[str, ...]:
 
 
 def _forms(verb: str) -> tuple[str, ...]:
-    irregular, doubling = _odd_verbs()
+    irregular, doubling = _read_odd_verbs()
     if verb in irregular:
         return irregular[verb]
     if verb.endswith("e"):
@@ -349,7 +349,7 @@ def _forms(verb: str) -> tuple[str, ...]:
 
 
 @cache
-def _odd_verbs() -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
+def _read_odd_verbs() -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
     """Return the forms of the irregular verbs, and the verbs that double their last letter."""
     table = read_table(_FILE)["forms"]
     rows = (row.partition(":") for row in table["irregular"].split(","))

@@ -366,7 +366,7 @@ class OpenPage:
 
     def wanted(self, skills: Sequence[Skill]) -> int:
         """Return about how much room the list takes."""
-        brought = sum(self._brought(one) for one in self.builtin)
+        brought = sum(self._measure(one) for one in self.builtin)
         return brought + sum(self._size(skill) for skill in skills)
 
     def arrange(self, skills: Sequence[Skill]) -> PageLayout:
@@ -375,7 +375,7 @@ class OpenPage:
         sizes = [self._size(skill) for skill in order]
         for name, size in (
             *((skill.name, size) for skill, size in zip(order, sizes, strict=True)),
-            *((one.name, self._brought(one)) for one in self.builtin),
+            *((one.name, self._measure(one)) for one in self.builtin),
         ):
             if bare or (self.limit is not None and used + size > self.limit):
                 bare.append(name)
@@ -391,7 +391,7 @@ class OpenPage:
         place = len(skill.path) if self.with_path else 0
         return self.element + len(skill.name) + len(self.text(skill)) + place
 
-    def _brought(self, one: BuiltIn) -> int:
+    def _measure(self, one: BuiltIn) -> int:
         return self.element + len(one.name) + one.chars + (_FAR if self.with_path else 0)
 
 
@@ -450,8 +450,8 @@ def cheapest_fix(skills: Sequence[Skill], page: HarnessPage, use: RecentUse) -> 
     """Return what to change so that a page shows every description, or nothing where it does."""
     if holds(page, skills):
         return Fix()
-    ranked = _least_missed(skills, page, use)
-    hidden = _fewest(len(ranked), lambda count: holds(page, _cut(ranked[count:], page, SHORTEST)))
+    ranked = _order_hidden(skills, page, use)
+    hidden = _bisect(len(ranked), lambda count: holds(page, _cut(ranked[count:], page, SHORTEST)))
     kept = ranked[hidden:]
     level = _longest(kept, page)
     wanted = page.wanted(skills)
@@ -468,14 +468,14 @@ def cheapest_fix(skills: Sequence[Skill], page: HarnessPage, use: RecentUse) -> 
     )
 
 
-def _least_missed(skills: Sequence[Skill], page: HarnessPage, use: RecentUse) -> list[Skill]:
+def _order_hidden(skills: Sequence[Skill], page: HarnessPage, use: RecentUse) -> list[Skill]:
     """Return whom to hide first: used longest ago, of those the one that takes most room."""
     by_size = sorted(skills, key=lambda skill: -len(page.text(skill)))
     by_use = sorted(by_size, key=lambda skill: use.last_used.get(skill.name, 0))
     return sorted(by_use, key=lambda skill: not use.pinned.isdisjoint((skill.name, skill.key)))
 
 
-def _fewest(most: int, enough: Callable[[int], bool]) -> int:
+def _bisect(most: int, enough: Callable[[int], bool]) -> int:
     """Return the smallest number up to `most` that is enough; `most` is taken without asking."""
     low, high = 0, most
     while low < high:

@@ -204,14 +204,14 @@ class _Writer:
         name, text = one_line(key), one_line(text)
         if not name or not text:
             return
-        place = _free(found, name, text)
+        place = _find_free(found, name, text)
         found[place] = text
         self._moved[name] = value
         where = "under metadata" if place == name else f"under metadata as {place}"
         self._note(name, f"stands {where}, since the standard has no such key")
 
 
-def _free(found: dict[str, str], name: str, text: str) -> str:
+def _find_free(found: dict[str, str], name: str, text: str) -> str:
     """Return a key that nobody has yet in any spelling, or one that says the same already."""
     place, taken = name, {squeeze(key) for key in found if found[key] != text or key != name}
     while squeeze(place) in taken:
@@ -331,11 +331,11 @@ def notes_for(
 ) -> tuple[HarnessNote, ...]:
     """Return what a harness makes of a build, what matters most first."""
     found = [
-        *_hidden(rules, skill, files),
-        *_moved(rules, built.moved),
+        *_note_hidden(rules, skill, files),
+        *_note_moved(rules, built.moved),
         *_blocks(rules, skill, built),
         *_body(rules, skill),
-        *_standard(rules, built.keys),
+        *_note_standard(rules, built.keys),
         *_files(rules, files),
     ]
     order = tuple(Weight)
@@ -371,14 +371,16 @@ def _hides(sidecar: bytes) -> bool:
     return isinstance(policy, dict) and policy.get("allow_implicit_invocation") is False
 
 
-def _hidden(rules: HarnessRules, skill: Skill, files: Mapping[str, bytes]) -> Iterator[HarnessNote]:
+def _note_hidden(
+    rules: HarnessRules, skill: Skill, files: Mapping[str, bytes]
+) -> Iterator[HarnessNote]:
     if not hides_itself(skill) or (rules.sidecar and _hides(files.get(SIDECAR, b""))):
         return
     detail = f"{rules.title}'s model can choose the skill by itself, which its author did not want"
     yield HarnessNote(weight=Weight.LOST, subject=skill.invocation.hidden_by, detail=detail)
 
 
-def _moved(rules: HarnessRules, moved: Mapping[str, Value]) -> Iterator[HarnessNote]:
+def _note_moved(rules: HarnessRules, moved: Mapping[str, Value]) -> Iterator[HarnessNote]:
     known = {squeeze(key) for key in rules.dialect}
     meanings = {squeeze(key): meaning for key, meaning in _MEANING.items()}
     for key, value in moved.items():
@@ -447,7 +449,7 @@ def _note_left(detail: str, found: Collection[str]) -> HarnessNote:
     )
 
 
-def _standard(rules: HarnessRules, keys: Collection[str]) -> Iterator[HarnessNote]:
+def _note_standard(rules: HarnessRules, keys: Collection[str]) -> Iterator[HarnessNote]:
     for key in keys:
         if key in rules.unknown:
             detail = f"whether {rules.title} does anything with it is not documented"

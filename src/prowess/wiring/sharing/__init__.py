@@ -88,14 +88,14 @@ def open_folders(
 
 def open_gate(runtime: Runtime, agent_id: str | None = None) -> PolicyGate:
     """Return what asks the policies of a workspace."""
-    return PolicyGate(_places(runtime, runtime.skills.workspace(agent_id).folder), _today)
+    return PolicyGate(_places(runtime, runtime.skills.workspace(agent_id).folder), _find_today)
 
 
 def open_governor(runtime: Runtime, workspace: str) -> Governor:
     """Return what holds the skills of a workspace against its policies."""
     state = runtime.folders.state
     folders = _workspace_folder(workspace, state), open_folder(runtime, "user")
-    gate = PolicyGate(_places(runtime, workspace), _today)
+    gate = PolicyGate(_places(runtime, workspace), _find_today)
     return Governor(
         gate,
         folders,
@@ -175,14 +175,14 @@ def _decide_arrival(runtime: Runtime, agent_id: str | None, facts: PolicyFacts) 
     return open_gate(runtime, agent_id)(replace(facts, unmet=unmet))
 
 
-def _today() -> date:
+def _find_today() -> date:
     return datetime.now(UTC).date()
 
 
 def _approver(environ: Mapping[str, str]) -> dict[str, str]:
     """Return who says yes, and on which day: a moment would make every lock another one."""
     name = environ.get("USER") or environ.get("USERNAME")
-    return {"by": name or getpass.getuser(), "when": str(_today())}
+    return {"by": name or getpass.getuser(), "when": str(_find_today())}
 
 
 def explain_policy(runtime: Runtime, name: str, agent_id: str | None = None) -> dict[str, Any]:

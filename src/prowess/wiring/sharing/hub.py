@@ -94,7 +94,7 @@ def open_hub(runtime: Runtime, database: HubDatabase, folder: str) -> OpenHub:
     """Put a hub together."""
     encoder = runtime.routing.encoder()
     database.prepare(lambda: measure(encoder))
-    now = _now_ms
+    now = _read_clock
     os.makedirs(folder, mode=0o700, exist_ok=True)
     audit = open_log(database.server, folder, HUB_DECISIONS)
     ports = HubPorts(
@@ -115,7 +115,7 @@ def measure(encoder: Encoder | None) -> tuple[str, int]:
     return ("", 1) if encoder is None else (encoder.id, len(encoder.encode(["skill"])[0]))
 
 
-def _now_ms() -> int:
+def _read_clock() -> int:
     return time.time_ns() // 1_000_000
 
 

@@ -266,11 +266,11 @@ def _read(source: sqlite3.Connection, name: str, table: sa.Table) -> Iterator[li
         yield (
             [caches.without_nul(row) for row in made]
             if name != "vectors"
-            else list(_fit_vectors(made))
+            else list(_keep_fit(made))
         )
 
 
-def _fit_vectors(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _keep_fit(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         half = np.frombuffer(row["vector"], HALF)
         if half.size and np.isfinite(half).all():

@@ -76,7 +76,7 @@ class _Warnings:
 
 
 @contextmanager
-def _alone(database: Database, name: str, warnings: _Warnings) -> Iterator[None]:
+def _work_alone(database: Database, name: str, warnings: _Warnings) -> Iterator[None]:
     """Let no other gateway do the same work meanwhile; without the database, each does its own."""
     with ExitStack() as stack:
         if not database.lost:
@@ -116,7 +116,7 @@ class SharedReports(SqliteReports):
 
     def alone(self, key: str) -> "AbstractContextManager[None]":
         """Keep the other gateways from making the same report meanwhile."""
-        return _alone(self._database, f"report {key}", self._warnings)
+        return _work_alone(self._database, f"report {key}", self._warnings)
 
     def save(self, key: str, card: "ReportCard") -> None:
         """Keep a report here and for the others."""
@@ -193,7 +193,7 @@ class StoredVectors:
 
     def alone(self, encoder_id: str) -> "AbstractContextManager[None]":
         """Keep the other gateways from encoding meanwhile."""
-        return _alone(self._database, f"vectors {encoder_id}", self._warnings)
+        return _work_alone(self._database, f"vectors {encoder_id}", self._warnings)
 
     def save(self, encoder_id: str, vectors: Mapping[str, Vectors]) -> None:
         """Keep `vectors`, all or none of them."""

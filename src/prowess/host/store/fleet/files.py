@@ -148,7 +148,7 @@ class SharedFiles:
         name = self._names[os.path.abspath(path)]
         with locked(path), self._database.writing(TABLES, TOPIC) as connection:
             self._copies[name] = copy = self._pull(connection, name)
-            with _undoing(path):
+            with _undo(path):
                 yield
                 copy = self._push(connection, name, copy)
                 # Here and not later: what the others do not have must not hold here.
@@ -264,7 +264,7 @@ def _read_lines(path: str) -> list[str]:
 
 
 @contextmanager
-def _undoing(path: str) -> Iterator[None]:
+def _undo(path: str) -> Iterator[None]:
     """Leave a file as it was where anything goes wrong."""
     before = _read(path)
     try:

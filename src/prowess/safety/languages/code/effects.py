@@ -264,10 +264,6 @@ def _constants(values: tuple[Value, ...]) -> list[Constant] | None:
     return found if len(found) == len(values) else None
 
 
-def _steps(values: tuple[Value, ...]) -> tuple[str, ...]:
-    return next((value.steps for value in values if value.steps), ())
-
-
 def call_text_method(state: Walker, site: Site, method: str) -> Value | None:
     """Return what a method of a constant text gives; None where it is not such a method."""
     subject = site.receiver
@@ -312,7 +308,7 @@ def join_texts(state: Walker, separator: str | bytes, parts: Value) -> Value:
         shown = separator if isinstance(separator, str) else ""
         sketch = shown.join(value.text or "$value" for value in values[:64])
         return Value(sketch=sketch, labels=parts.labels, node=node)
-    steps = parts.steps or _steps(values)
+    steps = parts.steps or next((value.steps for value in values if value.steps), ())
     found = fold.joined(separator, constants)
     return state.charge(Value(constant=found, labels=parts.labels, steps=steps, node=node))
 

@@ -278,11 +278,11 @@ def find_member(base: Value, key: Value) -> Value:
             letter = base.constant[key.constant : key.constant + 1 or None]
             return Value(constant=letter, labels=base.labels, node=base.node)
     if base.items:
-        return _any_of(base)
+        return _join_items(base)
     return labelled(narrow_to_entry(base.labels, key.constant))
 
 
-def _any_of(base: Value) -> Value:
+def _join_items(base: Value) -> Value:
     found: Value | None = None
     for item in (base.items or ())[:6]:
         found = join(found, item)
@@ -363,7 +363,7 @@ def _sequence(state: Walker, node: ast.List | ast.Tuple | ast.Set) -> Value:
     return sequence(found, node).named(labels)
 
 
-def _mapping(state: Walker, node: ast.Dict) -> Value:
+def _evaluate_mapping(state: Walker, node: ast.Dict) -> Value:
     pairs: list[tuple[Value, Value]] = []
     labels: Labels = frozenset()
     for key, part in zip(node.keys, node.values, strict=True):
@@ -428,7 +428,7 @@ _HANDLERS: dict[type[ast.expr], Evaluate] = {
     ast.List: _sequence,
     ast.Tuple: _sequence,
     ast.Set: _sequence,
-    ast.Dict: _mapping,
+    ast.Dict: _evaluate_mapping,
     ast.BoolOp: _choice,
     ast.IfExp: _choice,
     ast.Compare: _comparison,

@@ -84,17 +84,17 @@ def _arguments(state: Walker, node: ast.Call) -> tuple[tuple[Value, ...], dict[s
 def apply(state: Walker, site: Site, method: str = "") -> Value:
     """Return what a call gives, noting what it does."""
     if site.callee.function is not None:
-        return _own(state, site, site.callee.function)
+        return _call_own(state, site, site.callee.function)
     if site.name in _DEFERRED:
         return _complete(state, site)
     for attempt in state.language.attempts:
         found = attempt(state, site, method)
         if found is not None:
             return found
-    return _other(state, site)
+    return _call_other(state, site)
 
 
-def _own(state: Walker, site: Site, function: Function) -> Value:
+def _call_own(state: Walker, site: Site, function: Function) -> Value:
     if isinstance(function.node, ast.ClassDef):
         name = function.node.name
         made = Value(name=f"self:{name}", labels=NO_LABELS)
@@ -167,7 +167,7 @@ def _map(state: Walker, site: Site, _method: str) -> Value | None:
 
 
 def _find_known(state: Walker, site: Site, method: str) -> Value | None:
-    _whole_environment(state, site)
+    _note_environment(state, site)
     effect = python_effects().get(site.name)
     if effect is not None:
         found = effect(state, site)
@@ -188,7 +188,7 @@ def _with_method(site: Site, method: str) -> Site:
     return Site(site.node, method, site.callee, site.receiver, site.args, site.keywords)
 
 
-def _whole_environment(state: Walker, site: Site) -> None:
+def _note_environment(state: Walker, site: Site) -> None:
     """Handing all of the environment to a function reads all of it; to a child process does not."""
     given = (*site.args, *(v for k, v in site.keywords.items() if k != "env"))
     if any(value.name == "os.environ" for value in given):
@@ -211,11 +211,11 @@ def _caller(state: Walker, site: Site, _method: str) -> Value | None:
     return Value(name=site.name + "()", labels=result.labels)
 
 
-def _other(state: Walker, site: Site) -> Value:
+def _call_other(state: Walker, site: Site) -> Value:
     """A call that no table knows: what goes in may come out."""
     root = site.name.partition(".")[0].removesuffix("()")
     if root in state.own_modules:
-        return _own_module(state, site)
+        return _call_own_module(state, site)
     last = site.name.rpartition(".")[2]
     if last.endswith(_CLIENT) or any(part in last for part in ("Client", "Session")):
         return Value(name=site.name + "()", made_of=site.arg(0))
@@ -227,7 +227,7 @@ def _other(state: Walker, site: Site) -> Value:
     return Value(name=site.name + "()" if site.name else "", labels=labels)
 
 
-def _own_module(state: Walker, site: Site) -> Value:
+def _call_own_module(state: Walker, site: Site) -> Value:
     """A call into another file of the skill: the link is noted from both ends."""
     there = "import:" + site.name.replace("()", "")
     module = there.partition(".")[0]
@@ -258,7 +258,7 @@ def _comprehension(state: Walker, node: ast.ListComp | ast.SetComp | ast.Generat
     labels = _each(state, node.generators, lambda: found.append(evaluate(state, node.elt)))
     if labels is None:
         return replace(sequence(found), node=node)
-    return labelled(_narrow(node.generators, labels_of(found) | labels))
+    return labelled(_narrow_labels(node.generators, labels_of(found) | labels))
 
 
 def _dict_comprehension(state: Walker, node: ast.DictComp) -> Value:
@@ -271,7 +271,7 @@ def _dict_comprehension(state: Walker, node: ast.DictComp) -> Value:
     made = mapping(pairs)
     if labels is None:
         return made
-    return labelled(_narrow(node.generators, made.labels | labels))
+    return labelled(_narrow_labels(node.generators, made.labels | labels))
 
 
 def _each(state: Walker, generators: list[ast.comprehension], visit: Visit) -> Labels | None:
@@ -328,7 +328,7 @@ def pick_element(source: Value) -> Value:
     return (found or UNKNOWN).named(source.labels)
 
 
-def _narrow(generators: list[ast.comprehension], labels: Labels) -> Labels:
+def _narrow_labels(generators: list[ast.comprehension], labels: Labels) -> Labels:
     """A filter by the prefix of an application leaves only its own variables of the environment."""
     if "env" not in labels:
         return labels

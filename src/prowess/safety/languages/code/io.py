@@ -94,11 +94,11 @@ def open_file(state: Walker, site: Site) -> Value:
     if written:
         store(state, site.node, path, UNKNOWN)
         if isinstance(mode.constant, str) and "w" in mode.constant:
-            _empty(state, site, path)
+            _note_empty(state, site, path)
     return Value(name="open()", labels=labels, made_of=path, node=path.node)
 
 
-def _empty(state: Walker, site: Site, path: Value) -> None:
+def _note_empty(state: Walker, site: Site, path: Value) -> None:
     if any(path_label(text) == "history" for text in path.texts()):
         state.emit(Act.WIPE, site.node, "history", path.text)
 
@@ -478,7 +478,7 @@ def carry_data(state: Walker, site: Site) -> Value | None:
     client, _, method = site.name.rpartition(".")
     for how, prefixes, methods in _carriers():
         if method in methods and client.startswith(prefixes):
-            flow = site.labels() | site.receiver.labels | _local_files(state, site)
+            flow = site.labels() | site.receiver.labels | _label_files(state, site)
             state.emit(Act.SEND, site.node, _host(site.receiver), how, flow)
             return labelled(frozenset([remote_label("")]))
     return None
@@ -490,7 +490,7 @@ def _host(client: Value) -> str:
     return text if "." in text or "://" in text else ""
 
 
-def _local_files(state: Walker, site: Site) -> Labels:
+def _label_files(state: Walker, site: Site) -> Labels:
     """A path given to an upload means the file behind it."""
     paths = [text for value in site.given() for text in value.texts()]
     return frozenset().union(*(label_stored(state, site.node, text) for text in paths))

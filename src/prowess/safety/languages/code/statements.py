@@ -126,7 +126,7 @@ def _for(state: Walker, node: ast.For | ast.AsyncFor) -> None:
     size = len(source.constant) if isinstance(source.constant, str | bytes) else 0
     values = members(source) if size <= _MAX_ROUNDS else None
     if values is None or len(values) > _MAX_ROUNDS or not state.may_expand:
-        _once(state, node, pick_element(source))
+        _run_once(state, node, pick_element(source))
     else:
         _unroll(state, node, values, pick_element(source))
     _branch(state, node.orelse)
@@ -137,7 +137,7 @@ def _unroll(
 ) -> None:
     for done, value in enumerate(values):
         if not state.may_expand:
-            _once(state, node, other)
+            _run_once(state, node, other)
             return
         bind(state, node.target, value)
         # The first round is the visit that each node is due.
@@ -147,10 +147,10 @@ def _unroll(
         finally:
             state.expanding -= 1 if done else 0
     if not values:
-        _once(state, node, UNKNOWN)
+        _run_once(state, node, UNKNOWN)
 
 
-def _once(state: Walker, node: ast.For | ast.AsyncFor, value: Value) -> None:
+def _run_once(state: Walker, node: ast.For | ast.AsyncFor, value: Value) -> None:
     bind(state, node.target, value)
     state.looping += 1
     try:
@@ -351,7 +351,7 @@ def _parameters(
     defaults = dict(zip([n.arg for n in names[::-1]], node.args.defaults[::-1], strict=False))
     pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
     defaults |= {name.arg: default for name, default in pairs if default is not None}
-    outside = _outside(state, node)
+    outside = _find_outside(state, node)
     for name in (*names, *node.args.kwonlyargs):
         value = given.get(name.arg)
         if value is None:
@@ -365,7 +365,7 @@ def _parameters(
         state.assign(node.args.kwarg.arg, mapping(extra))
 
 
-def _outside(state: Walker, node: ast.AST) -> frozenset[str]:
+def _find_outside(state: Walker, node: ast.AST) -> frozenset[str]:
     """Parameters of a command of a terminal are what its user types."""
     for decorator in getattr(node, "decorator_list", []):
         inner = decorator.func if isinstance(decorator, ast.Call) else decorator

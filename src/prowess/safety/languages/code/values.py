@@ -289,7 +289,7 @@ def _repeat(left: Constant | None, right: Constant | None) -> Constant | None:
 def percent(template: str | bytes, arguments: Sequence[Constant]) -> Constant | None:
     """Return `template % arguments`, if all is constant and small."""
     shown = template if isinstance(template, str) else template.decode("latin-1")
-    if _WIDE.search(shown) or any(_large(value) for value in arguments):
+    if _WIDE.search(shown) or any(_is_large(value) for value in arguments):
         return None
     try:
         return template % tuple(arguments)
@@ -304,7 +304,7 @@ def formatted(
     # Fields that reach into attributes or members of a value are not simple texts.
     if _WIDE.search(template) or re.search(r"\{[^{}]{0,64}[.\[]", template):
         return None
-    if any(_large(value) for value in (*arguments, *named.values())):
+    if any(_is_large(value) for value in (*arguments, *named.values())):
         return None
     if template.count("{") * MAX_TEXT > MAX_TEXT * _MAX_PIECES:
         return None
@@ -314,7 +314,7 @@ def formatted(
         return None
 
 
-def _large(value: Constant) -> bool:
+def _is_large(value: Constant) -> bool:
     return (
         len(value) > MAX_TEXT >> 6 if isinstance(value, str | bytes) else abs(value) > _MAX_NUMBER
     )

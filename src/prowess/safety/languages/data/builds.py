@@ -92,11 +92,11 @@ def _read_step(collector: Collector, step: Entry, environments: tuple[Entry, ...
             {name: value.text for name, value in environment.pairs() if "secrets" in value.text}
         )
     holders = dict(list(holders.items())[:_MAX_HOLDERS])
-    for start, end in _logical_lines(script.text):
+    for start, end in _split_logical(script.text):
         _read_sending(collector, script.cut(start, end), holders)
 
 
-def _logical_lines(text: str) -> list[tuple[int, int]]:
+def _split_logical(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     start = at = 0
     for line in text.splitlines(keepends=True):
@@ -283,14 +283,14 @@ _GEM_SOURCE = re.compile(r"^[ \t]*source[ (]+['\"]([^'\"\n]+)['\"]", re.MULTILIN
 
 
 @cache
-def _own_registries() -> re.Pattern[str]:
+def _compile_own() -> re.Pattern[str]:
     hosts = load_pattern(NAMES, "patterns", "registries").pattern
     return re.compile(rf"https://(?:[\w.-]+\.)?(?:{hosts})(?:[:/]|$)")
 
 
 def note_registry(collector: Collector, spot: Spot | None, manager: str, url: str) -> None:
     """Note an index that is not the manager's own, or is asked without encryption."""
-    if not _own_registries().match(url):
+    if not _compile_own().match(url):
         collector.emit(Act.REGISTRY, spot, manager, url)
 
 

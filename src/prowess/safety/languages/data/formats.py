@@ -184,7 +184,7 @@ def read_yaml(collector: Collector) -> Entry:
         collector.unread = "nested too deeply"
         return _by_lines(collector.view)
     try:
-        for event in yaml.parse(_readable(text), Loader=_LOADER):
+        for event in yaml.parse(_blank_unreadable(text), Loader=_LOADER):
             build.take(event)
             if build.count > MAX_ENTRIES:
                 collector.unread = "too many values"
@@ -207,7 +207,7 @@ def _flow_depth(text: str) -> int:
     return deepest
 
 
-def _readable(text: str) -> str:
+def _blank_unreadable(text: str) -> str:
     """Return the text without characters that make the parser give up; lengths stay."""
     return re.sub(
         r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]",
@@ -249,7 +249,6 @@ class _Build(TreeBuilder):
         self._documents.append(entry)
 
     def take(self, event: yaml.Event) -> None:
-        """Add one event."""
         if isinstance(event, yaml.ScalarEvent):
             self._check_tag(event)
             self._scalar(event)

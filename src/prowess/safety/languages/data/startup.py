@@ -66,14 +66,14 @@ def _read_map(collector: Collector, found: Found) -> None:
             _read_server(collector, server)
     elif flatten_key(key) in words("folder_commands"):
         run(collector, entry, "folder-open")
-    elif not _inside_servers(keys) and entry.get("command").scalar and entry.get("args").scalars():
+    elif not _is_in_servers(keys) and entry.get("command").scalar and entry.get("args").scalars():
         _read_started(collector, entry)
     if entry.get("runOptions", "runOn").text == "folderOpen":
         line = Entry(items=[*entry.get("command").scalars(), *entry.get("args").scalars()])
         run(collector, line, "folder-open")
 
 
-def _inside_servers(keys: tuple[str, ...]) -> bool:
+def _is_in_servers(keys: tuple[str, ...]) -> bool:
     return len(keys) > 1 and (keys[-2].lower() in words("servers") or keys[-2].lower() == "servers")
 
 
@@ -137,13 +137,13 @@ def _read_switch(collector: Collector, found: Found) -> None:
         collector.emit(Act.DISABLE, find_place(entry), "agent-approval", "exec.ask=off")
 
 
-def _wide_grants() -> re.Pattern[str]:
+def _compile_wide_grants() -> re.Pattern[str]:
     return load_pattern(NAMES, "patterns", "wide_grants", flags=re.IGNORECASE)
 
 
 def _read_grant(collector: Collector, keys: tuple[str, ...], entry: Entry) -> None:
     permissions = flatten_key(keys[-1]) != "allow" or "permissions" in keys or "tools" in keys
-    if permissions and _wide_grants().fullmatch(entry.text.strip()):
+    if permissions and _compile_wide_grants().fullmatch(entry.text.strip()):
         collector.emit(Act.DISABLE, find_place(entry), "agent-approval", entry.text)
 
 

@@ -95,7 +95,7 @@ def get_member(state: Walker, base: Value, node: ast.expr, key: Value) -> Value 
     if base.function is not None or base.name.startswith("self:"):
         return _constructor(base) if key.constant == "constructor" else None
     if not isinstance(key.constant, str):
-        return _unknown_member(state, base, node, key)
+        return _read_unknown(state, base, node, key)
     if base.keys is not None and (held := lookup(base, key.constant)) is not None:
         return held
     if base.name == ENVIRONMENT:
@@ -105,7 +105,7 @@ def get_member(state: Walker, base: Value, node: ast.expr, key: Value) -> Value 
     return _get_named_member(state, base, node, key) if base.name else None
 
 
-def _unknown_member(state: Walker, base: Value, node: ast.expr, key: Value) -> Value | None:
+def _read_unknown(state: Walker, base: Value, node: ast.expr, key: Value) -> Value | None:
     if isinstance(key.constant, int):
         return None
     if base.name in words("computed_holders"):

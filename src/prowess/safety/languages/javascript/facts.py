@@ -382,7 +382,7 @@ _TEXT_METHODS: dict[str, Callable[[str, list[Constant]], Constant | list[str]]] 
 }
 
 
-def _other(state: Walker, site: Site, method: str) -> Value:
+def _call_other(state: Walker, site: Site, method: str) -> Value:
     """Read any other call: what goes in may come out, and callbacks see it."""
     given = NO_LABELS if site.name.startswith(("console.", "Math.", "Number.")) else site.labels()
     labels = site.receiver.labels | given
@@ -433,7 +433,7 @@ def _effects() -> dict[str, Effect]:
 JAVASCRIPT = Language(
     name="javascript",
     find_name=find_name,
-    attempts=(_redirect, _import, _find_known, _by_item, _rewrite, _other),
+    attempts=(_redirect, _import, _find_known, _by_item, _rewrite, _call_other),
     get_member=get_member,
     set_member=set_member,
 )

@@ -98,7 +98,7 @@ class Lowering:
         """Return the text of a node."""
         return self.text[node.start : node.end]
 
-    def _fresh(self) -> str:
+    def _make_name(self) -> str:
         self._count += 1
         return f"%{self._count}"
 
@@ -122,11 +122,11 @@ class Lowering:
             return []
         self._depth += 1
         try:
-            return self._STATEMENTS.get(node.kind, Lowering._plain)(self, node)
+            return self._STATEMENTS.get(node.kind, Lowering._lower_plain)(self, node)
         finally:
             self._depth -= 1
 
-    def _plain(self, node: JsNode) -> list[ast.stmt]:
+    def _lower_plain(self, node: JsNode) -> list[ast.stmt]:
         if node.kind in self._EXPRESSIONS:
             return [_at(ast.Expr(self.expression(node)), node)]
         return self.block(node.kids)
@@ -190,7 +190,7 @@ class Lowering:
         made: list[ast.stmt] = []
         held = value
         if not isinstance(value, ast.Name):
-            held = _load(self._fresh(), pattern)
+            held = _load(self._make_name(), pattern)
             made.append(_at(ast.Assign([held], value), pattern))
         for index, kid in enumerate(pattern.kids):
             if pattern.kind == "array_pattern":
@@ -213,7 +213,7 @@ class Lowering:
 
     def _function_statement(self, node: JsNode) -> list[ast.stmt]:
         name = node.field("name")
-        return [self.function(node, self.source(name) if name is not None else self._fresh())]
+        return [self.function(node, self.source(name) if name is not None else self._make_name())]
 
     def function(self, node: JsNode, name: str, *, owned: bool = False) -> ast.FunctionDef:
         """Return a function; a method takes `this` first."""
@@ -241,7 +241,7 @@ class Lowering:
         if inner is not None and inner.kind == "rest_pattern" and inner.kids:
             args.vararg = _at(ast.arg(self.source(inner.kids[-1])), inner)
             return
-        name = self._fresh()
+        name = self._make_name()
         if inner is not None and inner.kind == "identifier":
             name = self.source(inner)
         elif inner is not None:
@@ -252,7 +252,7 @@ class Lowering:
 
     def _class(self, node: JsNode) -> list[ast.stmt]:
         name, body = node.field("name"), node.field("body")
-        made = ast.ClassDef(self.source(name) if name else self._fresh(), [], [], [], [])
+        made = ast.ClassDef(self.source(name) if name else self._make_name(), [], [], [], [])
         for kid in node.kids:
             if kid.kind == "class_heritage":
                 made.bases = [self.expression(part) for part in kid.kids]
@@ -262,7 +262,7 @@ class Lowering:
 
     def _class_member(self, node: JsNode) -> list[ast.stmt]:
         name = node.field("name") or node.field("property")
-        called = self.source(name) if name is not None else self._fresh()
+        called = self.source(name) if name is not None else self._make_name()
         if node.kind == "method_definition":
             static = self.text.startswith("static ", node.start)
             made = self.function(
@@ -298,7 +298,7 @@ class Lowering:
         left, right = node.field("left"), node.field("right")
         if left is None or right is None:
             return self.block(node.kids)
-        item = _load(self._fresh(), left)
+        item = _load(self._make_name(), left)
         body = [*self.bind(left, item), *self.statement(node.field("body"))]
         return [_at(ast.For(item, self.expression(right), body, []), node)]
 
@@ -332,14 +332,14 @@ class Lowering:
         if source is None:
             return []
         asked = _at(ast.Call(_load("import", node), [self.expression(source)], []), node)
-        held = _load(self._fresh(), node)
+        held = _load(self._make_name(), node)
         made: list[ast.stmt] = [_at(ast.Assign([held], asked), node)]
         for clause in node.kids:
             for kid in clause.kids if clause.kind == "import_clause" else ():
-                made += self._imported(kid, held)
+                made += self._bind_imported(kid, held)
         return made
 
-    def _imported(self, kid: JsNode, held: ast.expr) -> list[ast.stmt]:
+    def _bind_imported(self, kid: JsNode, held: ast.expr) -> list[ast.stmt]:
         if kid.kind == "identifier":
             return self.bind(kid, held)
         if kid.kind == "namespace_import" and kid.kids:
@@ -370,13 +370,13 @@ class Lowering:
 
     def _parts(self, node: JsNode) -> ast.expr:
         if node.kind.endswith("_statement") or node.kind == "statement_block":
-            return self._doing(self.statement(node), _at(ast.Constant(None), node), node)
+            return self._do(self.statement(node), _at(ast.Constant(None), node), node)
         if not node.kids:
             value = {"true": True, "false": False}.get(node.kind)
             return _at(ast.Constant(value), node)
         return _at(ast.Tuple([self.expression(kid) for kid in node.kids]), node)
 
-    def _doing(self, body: list[ast.stmt], value: ast.expr, node: JsNode) -> ast.expr:
+    def _do(self, body: list[ast.stmt], value: ast.expr, node: JsNode) -> ast.expr:
         return _at(Do(body, value), node)
 
     def _name(self, node: JsNode) -> ast.expr:
@@ -481,13 +481,13 @@ class Lowering:
         return _at(ast.Constant(text), node or JsNode("", 0, 0))
 
     def _define(self, node: JsNode) -> ast.expr:
-        name = self._fresh()
-        return self._doing([self.function(node, name)], _load(name, node), node)
+        name = self._make_name()
+        return self._do([self.function(node, name)], _load(name, node), node)
 
     def _class_expression(self, node: JsNode) -> ast.expr:
         (made,) = self._class(node)
         name = made.name if isinstance(made, ast.ClassDef) else ""
-        return self._doing([made], _load(name, node), node)
+        return self._do([made], _load(name, node), node)
 
     def _binary(self, node: JsNode) -> ast.expr:
         """Take a chain apart without going deeper at each operator."""
@@ -525,14 +525,14 @@ class Lowering:
         parts = (node.field(name) for name in ("condition", "consequence", "alternative"))
         return _at(ast.IfExp(*map(self.expression, parts)), node)
 
-    def _last(self, node: JsNode) -> ast.expr:
+    def _lower_last(self, node: JsNode) -> ast.expr:
         kids = [kid for kid in node.kids if kid.kind != "comment"]
         if len(kids) == 1:
             return self.expression(kids[0])
         body: list[ast.stmt] = []
         for kid in kids[:-1]:
-            body += self._plain(kid)
-        return self._doing(body, self.expression(kids[-1] if kids else None), node)
+            body += self._lower_plain(kid)
+        return self._do(body, self.expression(kids[-1] if kids else None), node)
 
     def _assign(self, node: JsNode) -> ast.expr:
         body = self._assignment(node)
@@ -540,7 +540,7 @@ class Lowering:
         last = body[-1] if body else None
         target = last.targets[0] if isinstance(last, ast.Assign) else getattr(last, "target", None)
         value = target if isinstance(target, ast.expr) else _at(ast.Constant(None), node)
-        return self._doing(body, value, node)
+        return self._do(body, value, node)
 
     def _yield(self, node: JsNode) -> ast.expr:
         return _at(ast.Yield(self.expression(node.kids[0] if node.kids else None)), node)
@@ -583,9 +583,9 @@ class Lowering:
         "binary_expression": _binary,
         "unary_expression": _unary,
         "ternary_expression": _ternary,
-        "sequence_expression": _last,
-        "parenthesized_expression": _last,
-        "await_expression": _last,
+        "sequence_expression": _lower_last,
+        "parenthesized_expression": _lower_last,
+        "await_expression": _lower_last,
         "assignment_expression": _assign,
         "augmented_assignment_expression": _assign,
         "yield_expression": _yield,

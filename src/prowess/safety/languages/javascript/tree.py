@@ -73,12 +73,12 @@ def parse(text: str) -> tuple[JsNode, bool]:
     cleaned = _without_garbage(code) if len(code) > _LARGE else code
     tree = _parser().parse(cleaned)
     if tree.root_node.has_error and _TYPES.search(flat):
-        tree = _parser().parse(_TYPES.sub(_blank, cleaned.decode("ascii")).encode("ascii"))
+        tree = _parser().parse(_TYPES.sub(_blank_out, cleaned.decode("ascii")).encode("ascii"))
     root, complete = _copy(tree)
     return root, complete and cleaned is code
 
 
-def _blank(match: re.Match[str]) -> str:
+def _blank_out(match: re.Match[str]) -> str:
     return " " * len(match[0])
 
 

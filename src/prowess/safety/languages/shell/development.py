@@ -371,7 +371,7 @@ def _runner(call: Argv) -> Datum:
     return EMPTY
 
 
-def _first_package(call: Argv) -> Datum:
+def _run_package(call: Argv) -> Datum:
     """`npx`, `uvx`, `pipx run`, `bunx`: a package is fetched and run."""
     given = split_options(call.args, program="first_package")
     tell_registry(
@@ -438,7 +438,7 @@ def _system(call: Argv) -> None:
         install(call, call.name, package)
 
 
-def _local_package(call: Argv) -> None:
+def _install_local(call: Argv) -> None:
     """`dpkg -i`, `rpm -i`, `installer -pkg`: a package file is installed."""
     for path in call.args:
         if path.text.endswith((".deb", ".rpm", ".pkg", ".apk", ".mpkg", ".msi")) or path.labels:
@@ -452,16 +452,16 @@ def run_module(call: Argv) -> Datum:
     name = texts[at + 1] if at + 1 < len(texts) else ""
     rest = Argv(call.shell, name, call.args[at + 2 :], call.stdin)
     if name in ("pip", "uv", "pipx"):
-        return {"pip": _pip, "uv": _uv, "pipx": _first_package}[name](rest)
+        return {"pip": _pip, "uv": _uv, "pipx": _run_package}[name](rest)
     return EMPTY
 
 
-def _easy(call: Argv) -> None:
+def _install_all(call: Argv) -> None:
     for package in split_options(call.args, "if").operands:
         install(call, call.name, package)
 
 
 HANDLERS = name_handlers(
-    _git, _gh, _cloud, _database, _agent, _settings_editor, _pip, _uv, _easy, _runner,
-    _first_package, read_npm, _system, _local_package,
+    _git, _gh, _cloud, _database, _agent, _settings_editor, _pip, _uv, _install_all, _runner,
+    _run_package, read_npm, _system, _install_local,
 )  # fmt: skip

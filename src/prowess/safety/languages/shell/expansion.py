@@ -57,20 +57,20 @@ def expand_word(shell: Shell, word: Word) -> list[Datum]:
     if len(word.parts) == 1 and isinstance(word.parts[0], Text):
         part = word.parts[0]
         if part.quoted or "{" not in part.text:
-            return [_literal(part)]
+            return [_make_literal(part)]
     fields: list[list[tuple[Datum, bool]]] = [[]]
     for value, plain in _segments(shell, word.parts, split=True):
         if value is _SEPARATOR:
             fields.append([])
         else:
             fields[-1].append((value, plain))
-    return [value for field in fields if field for value in _braced(field)]
+    return [value for field in fields if field for value in _expand_field(field)]
 
 
 _SEPARATOR = Datum(" ", source="separator")
 
 
-def _literal(part: Text) -> Datum:
+def _make_literal(part: Text) -> Datum:
     return Datum(part.text, pieces=((part.start, len(part.text), part.exact),))
 
 
@@ -79,7 +79,7 @@ def _segments(shell: Shell, parts: list[Part], *, split: bool) -> list[tuple[Dat
     found: list[tuple[Datum, bool]] = []
     for part in parts:
         if isinstance(part, Text):
-            found.append((_literal(part), not part.quoted))
+            found.append((_make_literal(part), not part.quoted))
             continue
         value = _value(shell, part)
         if split and not isinstance(part, Array) and (not part.quoted or _is_list(part)):
@@ -114,7 +114,7 @@ def _split(value: Datum) -> list[tuple[Datum, bool]]:
     return found
 
 
-def _braced(field: list[tuple[Datum, bool]]) -> list[Datum]:
+def _expand_field(field: list[tuple[Datum, bool]]) -> list[Datum]:
     if not any(plain and "{" in value.text for value, plain in field):
         return [join([value for value, _ in field])]
     whole = join([value for value, _ in field])
@@ -146,7 +146,7 @@ def _expand_braces(text: str) -> list[str]:
 
 def _value(shell: Shell, part: Variable | Substitution | Array) -> Datum:
     if isinstance(part, Variable):
-        return _within_room(shell, _expansion(shell, part), part)
+        return _bound(shell, _expansion(shell, part), part)
     if isinstance(part, Array):
         return join(expand(shell, part.words), " ") if part.words else EMPTY
     output = shell.run_body(part.body)
@@ -163,7 +163,7 @@ def _value(shell: Shell, part: Variable | Substitution | Array) -> Datum:
     return placed if len(trimmed) == len(placed.text) else placed.cut(0, len(trimmed))
 
 
-def _within_room(shell: Shell, value: Datum, part: Variable) -> Datum:
+def _bound(shell: Shell, value: Datum, part: Variable) -> Datum:
     """Keep texts that double themselves from growing without end."""
     shell.ledger.room -= len(value.text)
     if shell.ledger.room < 0:
@@ -239,7 +239,7 @@ def _require(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     return value if value is not None else _unset(shell, part.name.partition("[")[0])
 
 
-def _substring(shell: Shell, value: Datum | None, part: Variable) -> Datum:
+def _cut_out(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     if value is None or not value.known or part.argument is None:
         return _require(shell, value, part)
     offset, _, length = expand_one(shell, part.argument).text.partition(":")
@@ -294,7 +294,7 @@ _Operation = Callable[[Shell, Datum | None, Variable], Datum]
 _OPERATIONS: dict[str, _Operation] = {
     ":-": _default, "-": _default, ":=": _default, "=": _default,
     ":+": _instead, "+": _instead, ":?": _require, "?": _require, "@": _require,
-    ":": _substring, "#": _trim, "##": _trim, "%": _trim, "%%": _trim,
+    ":": _cut_out, "#": _trim, "##": _trim, "%": _trim, "%%": _trim,
     "/": _replace, "//": _replace, "^": _recase, "^^": _recase, ",": _recase, ",,": _recase,
 }  # fmt: skip
 

@@ -70,7 +70,7 @@ def dispatch(call: Argv) -> Datum:
         development.tell_build(call)
     handler = _handlers().get(name)
     if handler is None:
-        return _other(call, first, name)
+        return _call_other(call, first, name)
     inner = Argv(call.shell, name, call.args[1:], call.stdin, call.link)
     output = handler(inner)
     return output if output is not None else EMPTY
@@ -90,15 +90,15 @@ def _name(text: str) -> str:
             ),
             name,
         )
-    return name if name in _handlers() else _versionless(name)
+    return name if name in _handlers() else _cut_version(name)
 
 
-def _versionless(name: str) -> str:
+def _cut_version(name: str) -> str:
     bare = name.rstrip("0123456789.")
     return bare if bare in ("python", "pip", "ruby", "perl", "php", "node", "lua") else name
 
 
-def _other(call: Argv, first: Datum, name: str) -> Datum:
+def _call_other(call: Argv, first: Datum, name: str) -> Datum:
     """A command without a handler: a file of the skill, a computed name, or an unknown program."""
     if interpreters.is_foreign(first):
         call.tell(Act.EXEC, "shell", first.source or first.text, first.labels)
@@ -125,15 +125,9 @@ def _prefix(call: Argv, short: str = "", long: frozenset[str] = NOTHING, skip: i
     rest = call.args[at + skip :]
     if not rest:
         return EMPTY
-    return (
-        dispatch(Argv(call.shell, "", rest, call.stdin, call.link))
-        if not _function(call, rest)
-        else call.shell.invoke(rest, call.stdin)
-    )
-
-
-def _function(call: Argv, rest: list[Datum]) -> bool:
-    return rest[0].text in call.shell.functions
+    if rest[0].text in call.shell.functions:
+        return call.shell.invoke(rest, call.stdin)
+    return dispatch(Argv(call.shell, "", rest, call.stdin, call.link))
 
 
 def _sudo(call: Argv) -> Datum:
@@ -176,7 +170,7 @@ def _strip_assignments(call: Argv) -> list[Datum]:
     return rest
 
 
-def _plain(call: Argv) -> Datum:
+def _call_plain(call: Argv) -> Datum:
     return _prefix(call, "nckaopieI")
 
 
@@ -184,7 +178,7 @@ def _timeout(call: Argv) -> Datum:
     return _prefix(call, "ks", frozenset(("--signal", "--kill-after")), skip=1)
 
 
-def _one_operand(call: Argv) -> Datum:
+def _call_operand(call: Argv) -> Datum:
     return _prefix(call, "wEo", skip=1)
 
 
@@ -245,7 +239,7 @@ def _shell_text(call: Argv) -> Datum:
 
 
 _PREFIXES = name_handlers(
-    _sudo, _env, _plain, _command, _exec, _timeout, _one_operand, _xargs, _shell_text,
+    _sudo, _env, _call_plain, _command, _exec, _timeout, _call_operand, _xargs, _shell_text,
 )  # fmt: skip
 _MODULES = {
     "text": texts.HANDLERS,

@@ -394,7 +394,7 @@ def split_options(args: list[Datum], valued: str = "", *, program: str = "") -> 
         elif text.startswith("--") or text in long:
             at = _long_option(found, args, at, long)
         else:
-            at = _short_options(found, args, at, short)
+            at = _read_short(found, args, at, short)
     return found
 
 
@@ -410,7 +410,7 @@ def _long_option(found: Options, args: list[Datum], at: int, long: frozenset[str
     return at
 
 
-def _short_options(found: Options, args: list[Datum], at: int, short: str) -> int:
+def _read_short(found: Options, args: list[Datum], at: int, short: str) -> int:
     value = args[at - 1]
     for place, letter in enumerate(value.text[1:], 1):
         given = found.given.setdefault(f"-{letter}", [])
@@ -521,14 +521,14 @@ def find_lines(kind: str, content: Datum) -> list[Datum]:
 def find_started(kind: str, content: Datum) -> str:
     """Return what a file of that kind makes run, "" where it cannot be told."""
     if kind in ("cron", "systemd"):
-        return "; ".join(line.text for line in find_lines(kind, content)[:3]) or _only(content)
+        return "; ".join(line.text for line in find_lines(kind, content)[:3]) or _read_only(content)
     if kind == "launchd" and "<string>" in content.text:
         strings = _PLIST_STRING.findall(content.text[:20_000])
         return " ".join(strings[1:] or strings)
-    return _only(content)
+    return _read_only(content)
 
 
-def _only(content: Datum) -> str:
+def _read_only(content: Datum) -> str:
     return content.text.strip() if content.text else content.source
 
 

@@ -296,7 +296,7 @@ def tell_agent_flags(call: Argv) -> None:
         call.tell(Act.DISABLE, "agent-approval", " ".join(call.texts[1:12]))
 
 
-def _disabling(call: Argv) -> Datum:
+def _disable(call: Argv) -> Datum:
     switched, what = _read_disabling()[call.name]
     text = " ".join(call.texts)
     if call.name == "xattr" and "-c" not in text and "quarantine" not in text:
@@ -509,6 +509,6 @@ def _logs(call: Argv) -> Datum:
 
 HANDLERS = name_handlers(
     _copy, _link, _remove, _shred, _truncate, _dd, _disk, _find, _chmod, _chown, _unpack, _cd,
-    _patch, _disabling, _miner, _crontab, _at, _launchctl, _schedule, _registry, _service,
+    _patch, _disable, _miner, _crontab, _at, _launchctl, _schedule, _registry, _service,
     _capability, _membership, _namespace, _container, _keychain, _backups, _logs,
 )  # fmt: skip

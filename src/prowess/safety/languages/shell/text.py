@@ -33,11 +33,11 @@ _MAX_FORMAT = 20_000
 _TEMPORARY = "/tmp/tmp.XXXXXX"  # noqa: S108
 
 
-def _quiet(_call: Argv) -> Datum:
+def _say_nothing(_call: Argv) -> Datum:
     return unknown()
 
 
-def _nothing(_call: Argv) -> None:
+def _do_nothing(_call: Argv) -> None:
     return
 
 
@@ -89,13 +89,13 @@ def _format(args: list[Datum]) -> Datum:
     queue = deque(unescape(value.text) if escapes else value.text for value in rest)
     text = ""
     while len(text) < _MAX_FORMAT:
-        text += _FORMAT.sub(lambda found: _next_argument(found, queue), escaped)
+        text += _FORMAT.sub(lambda found: _take_argument(found, queue), escaped)
         if not queue or not _FORMAT.search(escaped.replace("%%", "")):
             break
     return rewrite(replace(whole, text=""), text)
 
 
-def _next_argument(found: re.Match[str], queue: deque[str]) -> str:
+def _take_argument(found: re.Match[str], queue: deque[str]) -> str:
     if found[0] == "%%":
         return "%"
     return queue.popleft() if queue else ""
@@ -111,7 +111,7 @@ def _cat(call: Argv) -> Datum:
     return read_operands(call, split_options(call.args).operands)
 
 
-def _passing(call: Argv, operands: list[Datum]) -> Datum:
+def _pass_on(call: Argv, operands: list[Datum]) -> Datum:
     data = read_operands(call, operands)
     return unknown(*data.labels, source=data.source)
 
@@ -120,7 +120,7 @@ def _filter(call: Argv) -> Datum:
     """A command that reads files or input and prints some of it."""
     # The same letter takes a value in one and none in another: `head -c 60`, `uniq -c`.
     known = load_table(PROGRAMS, "options").get(call.name, "ktnFfdw")
-    return _passing(call, split_options(call.args, known).operands)
+    return _pass_on(call, split_options(call.args, known).operands)
 
 
 def _searcher(call: Argv) -> Datum:
@@ -129,9 +129,9 @@ def _searcher(call: Argv) -> Datum:
     files = given.operands if given.has("-e -f --regexp") else given.operands[1:]
     if given.has("-q --quiet -c --count -l --files-with-matches -L"):
         return unknown()
-    found = _passing(call, files)
+    found = _pass_on(call, files)
     pattern = given.first("-e --regexp") or (given.operands[0] if given.operands else EMPTY)
-    return _narrow(found, _ONE_VARIABLE.findall(pattern.text))
+    return _narrow_to(found, _ONE_VARIABLE.findall(pattern.text))
 
 
 def read_program(call: Argv) -> Datum:
@@ -146,10 +146,10 @@ def read_program(call: Argv) -> Datum:
         return EMPTY
     if given.has("-n --null-input") and call.name == "jq":
         return Datum("", extra, known=False)
-    found = _passing(call, files).with_labels(*extra)
+    found = _pass_on(call, files).with_labels(*extra)
     program = given.operands[0].text if given.operands else ""
     path = _ONE_ENTRY.match(program) if call.name in ("jq", "gojq") else None
-    return _narrow(found, path[1].split(".")[1:] if path else [])
+    return _narrow_to(found, path[1].split(".")[1:] if path else [])
 
 
 # `.skills.entries.tool.apiKey // empty`, and `^TOOL_KEY=`: one entry among all.
@@ -157,7 +157,7 @@ _ONE_ENTRY = re.compile(r"((?:\.[A-Za-z][\w-]*)+)\s*(?://.*)?$")
 _ONE_VARIABLE = re.compile(r"^\^?(?:\(?export )?([A-Z][A-Z0-9_]{3,})=?$")
 
 
-def _narrow(data: Datum, entries: list[str]) -> Datum:
+def _narrow_to(data: Datum, entries: list[str]) -> Datum:
     labels = data.labels
     for entry in entries:
         labels = narrow_to_entry(labels, entry)
@@ -423,7 +423,7 @@ _ENDINGS = {
 
 
 HANDLERS = name_handlers(
-    _nothing, _quiet, _filter, _searcher, read_program, _host, _path_part, _clipboard, _read,
-    _declare, _echo, _tee, _history, _list, _printf, _cat, _printenv, _set_text, _unset,
+    _do_nothing, _say_nothing, _filter, _searcher, read_program, _host, _path_part, _clipboard,
+    _read, _declare, _echo, _tee, _history, _list, _printf, _cat, _printenv, _set_text, _unset,
     _mktemp, _alias, _base64, _unpacker, _openssl, _xxd, _rev, _tr,
 )  # fmt: skip

@@ -275,9 +275,9 @@ class WordReader(ABC):
 
     def read_body(self, start: int, end: int) -> Word:
         """Read a here-document whose text is expanded."""
-        return self._within(start, end, _IN_BODY)
+        return self._read_within(start, end, _IN_BODY)
 
-    def _within(self, start: int, end: int, plain: re.Pattern[str]) -> Word:
+    def _read_within(self, start: int, end: int, plain: re.Pattern[str]) -> Word:
         kept = self.at, self.limit
         self.at, self.limit = start, end
         parts: list[Part] = []
