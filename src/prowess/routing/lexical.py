@@ -6,6 +6,7 @@ reach. Words that no skill has count in that best score: a message about somethi
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple, Self, TypeAlias
 
@@ -83,6 +84,14 @@ class Postings(NamedTuple):
         """Return where the postings of `term` stand."""
         return slice(int(self.starts[term]), int(self.starts[term + 1]))
 
+    def of_all(self, terms: _Ids, idf: Floats | None = None) -> tuple[_Ids, Floats]:
+        """Return where the postings of all `terms` stand, term by term, and how rare each is."""
+        first = self.starts[terms]
+        counts = self.starts[terms + 1] - first
+        begins = np.cumsum(counts) - counts
+        rows = np.arange(int(counts.sum())) + np.repeat(first - begins, counts)
+        return rows, np.repeat((self.idf if idf is None else idf)[terms], counts)
+
 
 class Collection(NamedTuple):
     """What is known of many more skills than those at hand: they are scored as all would be."""
@@ -106,8 +115,8 @@ class _Occurrences(NamedTuple):
 class _Query(NamedTuple):
     """A message in the terms of an index."""
 
-    words: tuple[int, ...]
-    pairs: tuple[int, ...]
+    words: _Ids
+    pairs: _Ids
     unknown: int
 
 
@@ -165,17 +174,17 @@ class LexicalIndex:
         """Score every skill; a long message should be cut to its asking part before."""
         query = self._query(split_words(message))
         scores, names = np.zeros(self.size, np.float32), np.zeros(self.size, np.float32)
-        for term in query.words:
-            idf, at = self._words.idf[term], self._words.of(term)
-            scores[self._words.skills[at]] += idf * self._words.impacts[at]
-            names[self._names.skills[self._names.of(term)]] += idf
-        for pair in query.pairs:
-            at = self._pairs.of(pair)
-            worth = _PAIR_WEIGHT * self._pairs.idf[pair]
-            scores[self._pairs.skills[at]] += worth * self._pairs.impacts[at]
-        rarest = _idf(np.zeros(1), self.known)[0]
-        mass = float(self._words.idf[list(query.words)].sum() + query.unknown * rarest)
-        best = mass + _PAIR_WEIGHT * float(self._pairs.idf[list(query.pairs)].sum())
+        rows, worth = self._words.of_all(query.words)
+        np.add.at(scores, self._words.skills[rows], worth * self._words.impacts[rows])
+        rows, worth = self._names.of_all(query.words, self._words.idf)
+        np.add.at(names, self._names.skills[rows], worth)
+        rows, worth = self._pairs.of_all(query.pairs)
+        np.add.at(
+            scores, self._pairs.skills[rows], _PAIR_WEIGHT * worth * self._pairs.impacts[rows]
+        )
+        rarest = _rarest(self.known)
+        mass = float(self._words.idf[query.words].sum() + query.unknown * rarest)
+        best = mass + _PAIR_WEIGHT * float(self._pairs.idf[query.pairs].sum())
         return LexicalScores(
             scores=_share(scores, best),
             names=_share(names, self._name_mass)
@@ -205,18 +214,17 @@ class LexicalIndex:
         missing = {word for word, term in zip(words.running, running, strict=True) if term < 0}
         missing.update(gram for gram, term in grams.items() if term < 0)
         known = {term for term in chain(running, grams.values(), joined) if term >= 0}
-        return _Query(tuple(sorted(known)), self._known_pairs(running), len(missing))
+        terms = np.array(sorted(known), np.int64)
+        return _Query(terms, self._known_pairs(running), len(missing))
 
-    def _known_pairs(self, running: list[int]) -> tuple[int, ...]:
+    def _known_pairs(self, running: list[int]) -> _Ids:
         size = len(self._vocabulary)
-        keys = {a * size + b for a, b in pairwise(running) if min(a, b) >= 0}
+        keys = {a * size + b for a, b in pairwise(running) if a >= 0 and b >= 0}
         wanted = np.array(sorted(keys), np.int64)
         places = np.searchsorted(self._pair_keys, wanted)
-        return tuple(
-            int(place)
-            for place, key in zip(places, wanted, strict=True)
-            if place < len(self._pair_keys) and self._pair_keys[place] == key
-        )
+        inside = places < len(self._pair_keys)
+        found: _Ids = places[inside][self._pair_keys[places[inside]] == wanted[inside]]
+        return found
 
 
 class _Numbered(NamedTuple):
@@ -331,6 +339,12 @@ def _name_mass(skills: Sequence[Terms], vocabulary: Mapping[str, int], idf: Floa
 
 def _idf(counts: NDArray[np.int64] | NDArray[np.float64], skills: int) -> Floats:
     return np.log1p((skills - counts + 0.5) / (counts + 0.5)).astype(np.float32)
+
+
+@lru_cache(maxsize=16)
+def _rarest(skills: int) -> np.float32:
+    """Return how rare a word is that none of so many skills has."""
+    return np.float32(_idf(np.zeros(1), skills)[0])
 
 
 def _share(values: Floats, of: float | Floats) -> Floats:

@@ -29,8 +29,6 @@ from prowess.skills.model import Skill
 from prowess.wiring.library import Runtime
 from prowess.wiring.proof import open_freshness, proof_state
 from prowess.wiring.transfer import candidates, open_budgets, report_on
-from prowess.wiring.workshop import open_sessions
-from prowess.workshop.missed_activations import MissKind
 
 if TYPE_CHECKING:
     from prowess.gateway.methods.skills import ProofServices
@@ -228,6 +226,10 @@ def _list_messages(
         for text in known.examples.confirmed:
             yield LabelledMessage(text, frozenset((known.name,)), origin="a use of it")
     if asked.since_ms is not None:
+        # Late: tests read no sessions, and the stores of the workshop take long to load.
+        from prowess.wiring.workshop import open_sessions
+        from prowess.workshop.missed_activations import MissKind
+
         report = open_sessions(runtime, bar).report(
             asked.since_ms, workspace=runtime.skills.workspace(asked.agent).folder
         )

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import click
 
@@ -138,6 +137,9 @@ def _junit_case(one: SkillTest) -> Iterator[str]:
 
 
 def _attribute(text: str) -> str:
+    # Late: it brings a client of HTTP with it, and few runs write XML.
+    from xml.sax.saxutils import quoteattr
+
     return quoteattr(clean(text).replace("\n", " "))
 
 
