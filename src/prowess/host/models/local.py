@@ -64,8 +64,8 @@ def load_onnxruntime() -> ModuleType:
 
 
 BUNDLED_FILE = "encoder.onnx"
-# The same graph, whose weights are mapped from the file above instead of copied out of it
-# (`tools/outline.py`): a process that reads one message is ready in half of the time.
+# The same vectors by a shorter graph, whose weights are mapped from the file above instead of
+# copied (`tools/outline.py`): a process that reads one message is ready in half of the time.
 OUTLINE_FILE = "outline.onnx"
 _MODEL_FILES = (BUNDLED_FILE, "model.onnx", os.path.join("onnx", "model.onnx"))
 _TOKENIZER_FILE = "tokenizer.json"
