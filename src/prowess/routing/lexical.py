@@ -6,7 +6,6 @@ reach. Words that no skill has count in that best score: a message about somethi
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple, Self, TypeAlias
 
@@ -79,10 +78,6 @@ class Postings(NamedTuple):
     skills: NDArray[np.int32]
     impacts: Floats
     idf: Floats
-
-    def of(self, term: int) -> slice:
-        """Return where the postings of `term` stand."""
-        return slice(int(self.starts[term]), int(self.starts[term + 1]))
 
     def of_all(self, terms: _Ids, idf: Floats | None = None) -> tuple[_Ids, Floats]:
         """Return where the postings of all `terms` stand, term by term, and how rare each is."""
@@ -182,7 +177,7 @@ class LexicalIndex:
         np.add.at(
             scores, self._pairs.skills[rows], _PAIR_WEIGHT * worth * self._pairs.impacts[rows]
         )
-        rarest = _rarest(self.known)
+        rarest = _idf(np.zeros(1), self.known)[0]
         mass = float(self._words.idf[query.words].sum() + query.unknown * rarest)
         best = mass + _PAIR_WEIGHT * float(self._pairs.idf[query.pairs].sum())
         return LexicalScores(
@@ -199,10 +194,10 @@ class LexicalIndex:
             term = self._vocabulary.get(word)
             if term is None:
                 continue
-            at = self._words.of(term)
-            place = at.start + int(np.searchsorted(self._words.skills[at], skill))
-            if place < at.stop and self._words.skills[place] == skill:
-                value = float(self._words.idf[term] * self._words.impacts[place])
+            rows, idf = self._words.of_all(np.array([term]))
+            here = self._words.skills[rows] == skill
+            if here.any():
+                value = float((idf * self._words.impacts[rows])[here][0])
                 worth[written] = max(value, worth.get(written, 0.0))
         return tuple(sorted(worth, key=worth.__getitem__, reverse=True)[:most])
 
@@ -339,12 +334,6 @@ def _name_mass(skills: Sequence[Terms], vocabulary: Mapping[str, int], idf: Floa
 
 def _idf(counts: NDArray[np.int64] | NDArray[np.float64], skills: int) -> Floats:
     return np.log1p((skills - counts + 0.5) / (counts + 0.5)).astype(np.float32)
-
-
-@lru_cache(maxsize=16)
-def _rarest(skills: int) -> np.float32:
-    """Return how rare a word is that none of so many skills has."""
-    return np.float32(_idf(np.zeros(1), skills)[0])
 
 
 def _share(values: Floats, of: float | Floats) -> Floats:

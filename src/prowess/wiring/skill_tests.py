@@ -94,7 +94,7 @@ def run_tests(runtime: Runtime, asked: TestedSkills, bar: Progress) -> SkillTest
         found = [
             one
             for one in candidates(runtime, paths, agent)
-            if about or not _is_bundled(runtime, one.path)
+            if about or not one.path.startswith(runtime.folders.bundled)
         ]
         parts.append(check_files(report_on(one, strict=strict) for one in found))
     if "scan" in only:
@@ -117,10 +117,6 @@ def _lies_in(path: str, paths: Sequence[str]) -> bool:
     places = [os.path.realpath(one) for one in paths]
     real = os.path.realpath(path)
     return not places or any(real == one or real.startswith(one + os.sep) for one in places)
-
-
-def _is_bundled(runtime: Runtime, path: str) -> bool:
-    return path.startswith(runtime.folders.bundled)
 
 
 def _check_messages(
@@ -167,14 +163,10 @@ def _read_messages(runtime: Runtime, asked: TestedSkills, problems: list[str]) -
             continue
         problems += found.problems
         is_shared = bool(about) and place == saved.path
-        suites += [_only(suite, about) if is_shared else suite for suite in found.suites]
+        for suite in found.suites:
+            cases = [case for case in suite.cases if about in case.expect | case.not_expected]
+            suites.append(replace(suite, cases=tuple(cases)) if is_shared else suite)
     return suites
-
-
-def _only(suite: Suite, name: str) -> Suite:
-    """Return the cases of a suite that speak of one skill."""
-    cases = [case for case in suite.cases if name in case.expect | case.not_expected]
-    return replace(suite, cases=tuple(cases))
 
 
 class ImproveRequest(NamedTuple):
