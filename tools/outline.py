@@ -3,15 +3,21 @@
     python tools/outline.py [--check]
 
 A process that reads one message spends longer on copying weights out of `encoder.onnx` than on
-reading it. The outline is the same graph; each large tensor in it names its place in that file,
-which the runtime then maps into memory. Run it when the bundled model changed; `--check` says
+reading it. The outline gives the same vectors; each large tensor in it names its place in that
+file, which the runtime then maps into memory. Run it when the bundled model changed; `--check` says
 whether that is due.
+
+Texts are read one by one and never padded, so a third of the graph is left out: what works out
+sizes that are always the same, what hides padding, and zero points of weights that are all zero.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 import prowess
 from prowess.host.models.local import BUNDLED_FILE, OUTLINE_FILE
@@ -21,6 +27,8 @@ _FOLDER = Path(prowess.__file__).parent / "model"
 _LEAST_BYTES = 16_384
 # Numbers of fields in the format of models: https://onnx.ai/onnx/repo-docs/IR.html
 _GRAPH, _TENSOR, _RAW, _OUTSIDE, _WHERE, _KEY, _VALUE = 7, 5, 9, 13, 14, 1, 2
+_NODE, _TENSOR_NAME, _RESULT, _NAME, _IN, _OUT, _OPERATOR = 1, 8, 12, 1, 1, 2, 4
+_SIZE, _KIND, _FLOATS, _INTEGERS = 1, 2, 1, 7
 _TYPE_BITS, _NUMBER, _LONG, _BYTES, _SHORT = 3, 0, 1, 2, 5
 _MORE = 0x80
 
@@ -88,21 +96,121 @@ def _outline_tensor(data: bytes, tensor: _Field) -> bytes:
     return kept + b"".join(entries) + _write_number(_WHERE << _TYPE_BITS) + b"\x01"
 
 
+@dataclass(slots=True)
+class _Node:
+    """One step of a graph: what it reads and gives by name, what it does, and the rest as it is."""
+
+    inputs: list[str]
+    outputs: list[str]
+    operator: str
+    rest: bytes
+
+    @classmethod
+    def read(cls, data: bytes, field: _Field) -> "_Node":
+        """Take a node apart."""
+        node = cls([], [], "", b"")
+        for part in _list_fields(data, field.content, field.end):
+            said = data[part.content : part.end]
+            if part.number == _IN:
+                node.inputs.append(said.decode())
+            elif part.number == _OUT:
+                node.outputs.append(said.decode())
+            else:
+                node.operator = said.decode() if part.number == _OPERATOR else node.operator
+                node.rest += data[part.start : part.end]
+        return node
+
+    def write(self) -> bytes:
+        """Put it together again."""
+        named = ((_IN, self.inputs), (_OUT, self.outputs))
+        said = b"".join(_put(number, name.encode()) for number, some in named for name in some)
+        return said + self.rest
+
+
+def _make_tensor(name: str, values: Iterable[float], kind: type[np.generic]) -> bytes:
+    row = np.array(list(values), kind)
+    number = _FLOATS if kind is np.float32 else _INTEGERS
+    sizes = b"".join(
+        _write_number(field << _TYPE_BITS) + _write_number(value)
+        for field, value in ((_SIZE, len(row)), (_KIND, number))
+    )
+    return sizes + _put(_TENSOR_NAME, name.encode()) + _put(_RAW, row.tobytes())
+
+
+def _simplify(
+    nodes: Iterable[_Node], raw: Mapping[str, bytes]
+) -> tuple[list[_Node], dict[str, bytes]]:
+    """Return the nodes for texts without padding, and new tensors in the place of some."""
+    makers = {name: node for node in nodes for name in node.outputs}
+    left, made = [], dict[str, bytes]()
+    for node in nodes:
+        first = makers.get(node.inputs[0]) if node.inputs else None
+        if node.operator == "Concat" and all(name in raw for name in node.inputs[2:]):
+            # Rows and tokens are as many as before: zero says so.
+            sizes = [int.from_bytes(raw[name], "little") for name in node.inputs[2:]]
+            made[node.outputs[0]] = _make_tensor(node.outputs[0], [0, 0, *sizes], np.int64)
+            width = sizes[-1]
+        elif node.operator == "Sqrt" and first is not None and first.operator == "Div":
+            scale = np.sqrt(np.float32(1) / np.sqrt(np.float32(width)))
+            made[node.outputs[0]] = _make_tensor(node.outputs[0], [scale], np.float32)
+        else:
+            left.append(node)
+        if node.operator == "Softmax" and first is not None and first.operator == "Add":
+            # What is added hides padding.
+            node.inputs[0] = first.inputs[0]
+        if "MatMul" in node.operator:
+            node.inputs = [
+                "" if name.endswith("_zero_point") and name in raw and not any(raw[name]) else name
+                for name in node.inputs
+            ]
+    return left, made
+
+
+def _list_needed(nodes: Iterable[_Node], wanted: Iterable[str]) -> tuple[list[_Node], set[str]]:
+    """Return the nodes that something comes of, in order, and all names that they read."""
+    needed, kept = set(wanted), list[_Node]()
+    for node in reversed(list(nodes)):
+        if not needed.isdisjoint(node.outputs):
+            kept.insert(0, node)
+            needed.update(node.inputs)
+    return kept, needed
+
+
+def _outline_graph(data: bytes, graph: _Field) -> bytes:
+    parts = list(_list_fields(data, graph.content, graph.end))
+    tensors = {
+        _find(data, one, _TENSOR_NAME).decode(): one for one in parts if one.number == _TENSOR
+    }
+    results = [_find(data, one, _NAME).decode() for one in parts if one.number == _RESULT]
+    raw = {name: _find(data, tensor, _RAW) for name, tensor in tensors.items()}
+    nodes = [_Node.read(data, one) for one in parts if one.number == _NODE]
+    nodes, made = _simplify(nodes, raw)
+    nodes, needed = _list_needed(nodes, results)
+    kept = (_outline_tensor(data, one) for name, one in tensors.items() if name in needed)
+    added = (tensor for name, tensor in made.items() if name in needed)
+    others = (data[one.start : one.end] for one in parts if one.number not in {_NODE, _TENSOR})
+    return b"".join(
+        (
+            *(_put(_NODE, node.write()) for node in nodes),
+            *(_put(_TENSOR, tensor) for tensor in (*kept, *added)),
+            *others,
+        )
+    )
+
+
+def _find(data: bytes, message: _Field, number: int) -> bytes:
+    fields = _list_fields(data, message.content, message.end)
+    return next((data[one.content : one.end] for one in fields if one.number == number), b"")
+
+
 def make(data: bytes) -> bytes:
     """Return the outline of a model."""
-    parts = []
-    for field in _list_fields(data, 0, len(data)):
-        if field.number != _GRAPH:
-            parts.append(data[field.start : field.end])
-            continue
-        graph = b"".join(
-            _put(_TENSOR, _outline_tensor(data, part))
-            if part.number == _TENSOR
-            else data[part.start : part.end]
-            for part in _list_fields(data, field.content, field.end)
-        )
-        parts.append(_put(_GRAPH, graph))
-    return b"".join(parts)
+    return b"".join(
+        _put(_GRAPH, _outline_graph(data, field))
+        if field.number == _GRAPH
+        else data[field.start : field.end]
+        for field in _list_fields(data, 0, len(data))
+    )
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 """How much `prowess improve` brings where descriptions say too little.
 
-    python benchmarks/quality/improve.py DEV SET... [--most N] [--json FILE]
+    python benchmarks/quality/improve.py DEV SET... [--most N] [--split TEXT] [--json FILE]
 
 DEV holds labelled sets (skills, queries and qrels as .jsonl or .xz), SET are names of them. Every
 description is cut to its first sentence. Half of the messages, by a hash of their text, are given
@@ -29,9 +29,14 @@ from prowess.routing.handoffs_and_passages import split_sentences
 from prowess.skills.model import Skill
 
 
-def is_shown(case: Case) -> bool:
+def shuffle(case: Case, split: str) -> bytes:
+    """Return by what messages are dealt out: another `split`, other halves."""
+    return hashlib.sha256(f"{split}{case.prompt}".encode()).digest()
+
+
+def is_shown(case: Case, split: str) -> bool:
     """Return whether a message is of the half that `improve` is given."""
-    return hashlib.sha256(case.prompt.encode()).digest()[0] % 2 == 0
+    return shuffle(case, split)[0] % 2 == 0
 
 
 def redescribe(skill: Skill, description: str) -> Skill:
@@ -91,27 +96,27 @@ def losses_alone(
     return told
 
 
-def few_each(cases: Sequence[Case], most: int) -> list[Case]:
+def few_each(cases: Sequence[Case], most: int, split: str) -> list[Case]:
     """Return so many messages of each skill and half at most, by a hash of their text."""
     counts, found = Counter[tuple[str, bool]](), []
-    for case in sorted(cases, key=lambda one: hashlib.sha256(one.prompt.encode()).digest()[1:]):
-        key = next(iter(case.expect)), is_shown(case)
+    for case in sorted(cases, key=lambda one: shuffle(one, split)[1:]):
+        key = next(iter(case.expect)), is_shown(case, split)
         counts[key] += 1
         if counts[key] <= most:
             found.append(case)
     return found
 
 
-def measure(runtime: prowess.Runtime, folder: Path, most: int) -> dict[str, object]:
+def measure(runtime: prowess.Runtime, folder: Path, most: int, split: str) -> dict[str, object]:
     """Return the figures of one set."""
     bench = read_bench_folder(str(folder))
     skills = [cut(without_examples(skill)) for skill in bench.skills]
     whole = [redescribe(s, f.description) for s, f in zip(skills, bench.skills, strict=True)]
     cases = [case for case in bench.cases if len(case.expect) == 1]
-    cases = few_each(cases, most)
+    cases = few_each(cases, most, split)
     shown, held = (
-        [one for one in cases if is_shown(one)],
-        [one for one in cases if not is_shown(one)],
+        [one for one in cases if is_shown(one, split)],
+        [one for one in cases if not is_shown(one, split)],
     )
     runtime.routing.prepare([case.prompt for case in cases])
     labelled = [LabelledMessage(case.prompt, case.expect) for case in shown]
@@ -183,6 +188,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="+")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--most", type=int, default=10_000, help="Messages of a skill and half.")
+    parser.add_argument("--split", default="", help="Any text: other halves for another one.")
     parser.add_argument("--state", type=Path, help="Keep vectors there, for another run.")
     options = parser.parse_args()
     found = []
@@ -191,7 +197,7 @@ def main() -> None:
         environ = {"HOME": folder, "PATH": ""}
         with prowess.open(folder, home=str(state), environ=environ) as runtime:
             for name in options.sets:
-                found.append(measure(runtime, options.dev / name, options.most))
+                found.append(measure(runtime, options.dev / name, options.most, options.split))
                 print(json.dumps(found[-1], indent=2), flush=True)
     if options.json:
         options.json.write_text(json.dumps(found, indent=2))

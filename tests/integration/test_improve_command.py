@@ -10,6 +10,7 @@ import prowess
 from prowess.cli.main import main
 from prowess.evaluation.improving import Improver, LabelledMessage, Sentence, join_description
 from prowess.skills.model import Skill
+from prowess.testing import make_skill
 
 _BLAND = {
     "ledger": ("Keeps records.", ["reconcile the bank statement", "match invoices to payments"]),
@@ -134,13 +135,28 @@ def test_a_model_words_it_and_is_judged_by_what_it_was_not_shown() -> None:
     assert not harm.by_model
 
 
+def test_to_leave_its_messages_to_another_is_tried_and_taken_only_where_that_helps() -> None:
+    texts = {"payments": "Handles payments.", "reversal": "Returns money to customers."}
+    skills = [make_skill(name=name, description=text, body="") for name, text in texts.items()]
+    asked = ["return the customer's payment", "customer payments have to be returned"]
+    messages = [LabelledMessage(text, frozenset(("reversal",))) for text in asked]
+
+    with prowess.open() as runtime:
+        (found,) = Improver(runtime.routing, skills, list(texts), messages).improve([0])
+
+    assert found.confused == (("reversal", 2),)
+    assert (found.tried, found.description) == (1, "Handles payments.")
+
+
 def test_requests_are_quoted_together_behind_whole_sentences() -> None:
     said = [
         Sentence("sign it", "a test", is_request=True),
         Sentence("Signs contracts", "its text"),
+        Sentence("Not for what belongs to ledger (Keeps records)", "a sibling"),
         Sentence("add my name", "a test", is_request=True),
     ]
 
     assert join_description("Does things", said) == (
         'Does things. Signs contracts. Use when asked: "sign it", "add my name".'
+        " Not for what belongs to ledger (Keeps records)."
     )

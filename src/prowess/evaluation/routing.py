@@ -310,11 +310,8 @@ class Evaluation:
                 is_open=case.is_open,
                 clear=case.clear,
                 language=case.language,
-                ranked=found.ranked,
-                confidence=found.confidence,
-                chosen=found.chosen,
-                offered=found.offered,
                 took_ms=took,
+                **found._asdict(),
             )
             outcomes.append(outcome)
             if progress is not None and done % _EACH == 0:

@@ -83,9 +83,13 @@ class Postings(NamedTuple):
     impacts: Floats
     idf: Floats
 
-    def of(self, term: int) -> slice:
-        """Return where the postings of `term` stand."""
-        return slice(int(self.starts[term]), int(self.starts[term + 1]))
+    def of_all(self, terms: _Ids, idf: Floats | None = None) -> tuple[_Ids, Floats]:
+        """Return where the postings of all `terms` stand, term by term, and how rare each is."""
+        first = self.starts[terms]
+        counts = self.starts[terms + 1] - first
+        begins = np.cumsum(counts) - counts
+        rows = np.arange(int(counts.sum())) + np.repeat(first - begins, counts)
+        return rows, np.repeat((self.idf if idf is None else idf)[terms], counts)
 
 
 class Collection(NamedTuple):
@@ -110,8 +114,8 @@ class _Occurrences(NamedTuple):
 class _Query(NamedTuple):
     """A message in the terms of an index."""
 
-    words: tuple[int, ...]
-    pairs: tuple[int, ...]
+    words: _Ids
+    pairs: _Ids
     unknown: int
 
 
@@ -169,17 +173,17 @@ class LexicalIndex:
         """Score every skill; a long message should be cut to its asking part before."""
         query = self._query(split_words(message))
         scores, names = np.zeros(self.size, np.float32), np.zeros(self.size, np.float32)
-        for term in query.words:
-            idf, at = self._words.idf[term], self._words.of(term)
-            scores[self._words.skills[at]] += idf * self._words.impacts[at]
-            names[self._names.skills[self._names.of(term)]] += idf
-        for pair in query.pairs:
-            at = self._pairs.of(pair)
-            worth = _PAIR_WEIGHT * self._pairs.idf[pair]
-            scores[self._pairs.skills[at]] += worth * self._pairs.impacts[at]
+        rows, worth = self._words.of_all(query.words)
+        np.add.at(scores, self._words.skills[rows], worth * self._words.impacts[rows])
+        rows, worth = self._names.of_all(query.words, self._words.idf)
+        np.add.at(names, self._names.skills[rows], worth)
+        rows, worth = self._pairs.of_all(query.pairs)
+        np.add.at(
+            scores, self._pairs.skills[rows], _PAIR_WEIGHT * worth * self._pairs.impacts[rows]
+        )
         rarest = _idf(np.zeros(1), self.known)[0]
-        mass = float(self._words.idf[list(query.words)].sum() + query.unknown * rarest)
-        best = mass + _PAIR_WEIGHT * float(self._pairs.idf[list(query.pairs)].sum())
+        mass = float(self._words.idf[query.words].sum() + query.unknown * rarest)
+        best = mass + _PAIR_WEIGHT * float(self._pairs.idf[query.pairs].sum())
         return LexicalScores(
             scores=_share(scores, best),
             names=_share(names, self._name_mass)
@@ -194,10 +198,10 @@ class LexicalIndex:
             term = self._vocabulary.get(word)
             if term is None:
                 continue
-            at = self._words.of(term)
-            place = at.start + int(np.searchsorted(self._words.skills[at], skill))
-            if place < at.stop and self._words.skills[place] == skill:
-                value = float(self._words.idf[term] * self._words.impacts[place])
+            rows, idf = self._words.of_all(np.array([term]))
+            here = self._words.skills[rows] == skill
+            if here.any():
+                value = float((idf * self._words.impacts[rows])[here][0])
                 worth[written] = max(value, worth.get(written, 0.0))
         return tuple(sorted(worth, key=worth.__getitem__, reverse=True)[:most])
 
@@ -209,18 +213,16 @@ class LexicalIndex:
         missing = {word for word, term in zip(words.running, running, strict=True) if term < 0}
         missing.update(gram for gram, term in grams.items() if term < 0)
         known = {term for term in chain(running, grams.values(), joined) if term >= 0}
-        return _Query(tuple(sorted(known)), self._find_pairs(running), len(missing))
+        return _Query(np.array(sorted(known), np.int64), self._find_pairs(running), len(missing))
 
-    def _find_pairs(self, running: list[int]) -> tuple[int, ...]:
+    def _find_pairs(self, running: list[int]) -> _Ids:
         size = len(self._vocabulary)
-        keys = {a * size + b for a, b in pairwise(running) if min(a, b) >= 0}
+        keys = {a * size + b for a, b in pairwise(running) if a >= 0 and b >= 0}
         wanted = np.array(sorted(keys), np.int64)
         places = np.searchsorted(self._pair_keys, wanted)
-        return tuple(
-            int(place)
-            for place, key in zip(places, wanted, strict=True)
-            if place < len(self._pair_keys) and self._pair_keys[place] == key
-        )
+        inside = places < len(self._pair_keys)
+        found: _Ids = places[inside][self._pair_keys[places[inside]] == wanted[inside]]
+        return found
 
 
 class _Numbered(NamedTuple):

@@ -6,6 +6,7 @@ whether one is needed at all. A reason is a sentence that a person can check aga
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -49,6 +50,7 @@ LOADED = "it is loaded already"
 OURS = "it is about Prowess itself, and the message is not"
 HIDDEN = "only a person may call it, by name: its author or the config keeps it from the model"
 _LONGEST_QUOTE = 160
+_REMEMBERED = 64
 # A cosine below this is chance: naming the sentence would mislead.
 _MEANT = 0.2
 
@@ -198,6 +200,8 @@ class Ranking:
         return float(self.scores[self.order[0]]) if self.order else 0.0
 
 
+# Many messages get their vectors at once, and then each of them is read to be routed.
+@lru_cache(maxsize=_REMEMBERED)
 def find_ask(message: str) -> str:
     """Return the part of a message that gets a vector."""
     return find_asking_part(message.replace("\0", " "))
@@ -295,7 +299,7 @@ def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking
     excluded = _find_excluded(index, hints, query.context)
     # Ours are no candidates, and still what a skill has to stand out against.
     out = [place for place, why in excluded.items() if why != OURS]
-    allowed = np.delete(np.arange(len(outright)), out)
+    allowed = np.delete(np.arange(len(outright)), out) if out else np.arange(len(outright))
     signs = replace(signs, asked_so=signs.asked_so[allowed])
     above = decision.weigh_topic(fused.total[allowed], outright[allowed], signs, scale)
     if reading.occasions and index.occasions is not None:
@@ -309,9 +313,11 @@ def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking
     evidence = fused.total + outright
     scored = np.zeros(len(evidence), np.float32)
     scored[allowed] = decision.scores(above, signs, scale)
-    order = allowed[np.argsort(-evidence[allowed], kind="stable")]
+    order = allowed[np.argsort(-evidence[allowed], kind="stable")].tolist()
     return Ranking(
-        order=tuple(place for place in order.tolist() if place not in excluded),
+        order=tuple(place for place in order if place not in excluded)
+        if excluded
+        else tuple(order),
         scores=scored,
         evidence=evidence,
         fused=fused,

@@ -266,8 +266,10 @@ def read_closing(message: str) -> Closing | None:
     """Say what a message of thanks, praise or good news ends; None where it says anything else."""
     if len(message) > _LONGEST_CLOSING or _ASKS.search(message):
         return None
-    marked = unicodedata.normalize("NFKD", message.replace("\u2019", "'").lower())
-    text = unicodedata.normalize("NFC", "".join(filter(_is_no_accent, marked)))
+    text = message.lower()
+    if not message.isascii():
+        marked = unicodedata.normalize("NFKD", text.replace("\u2019", "'"))
+        text = unicodedata.normalize("NFC", "".join(filter(_is_no_accent, marked)))
     cues = _compile_closing("thanks", "over")
     if _compile_closing("open").search(text) or not cues.search(text):
         return None

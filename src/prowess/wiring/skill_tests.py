@@ -29,8 +29,6 @@ from prowess.skills.model import Skill
 from prowess.wiring.library import Runtime
 from prowess.wiring.proof import open_freshness, proof_state
 from prowess.wiring.transfer import candidates, open_budgets, report_on
-from prowess.wiring.workshop import open_sessions
-from prowess.workshop.missed_activations import MissKind
 
 if TYPE_CHECKING:
     from prowess.gateway.methods.skills import ProofServices
@@ -165,14 +163,9 @@ def _read_messages(runtime: Runtime, asked: TestedSkills, problems: list[str]) -
             continue
         problems += found.problems
         is_shared = bool(about) and place == saved.path
-        suites += [_select(suite, about) if is_shared else suite for suite in found.suites]
-    return suites
-
-
-def _select(suite: Suite, name: str) -> Suite:
-    """Return the cases of a suite that speak of one skill."""
-    cases = [case for case in suite.cases if name in case.expect | case.not_expected]
-    return replace(suite, cases=tuple(cases))
+        for suite in found.suites:
+            cases = [case for case in suite.cases if about in case.expect | case.not_expected]
+            suites.append(replace(suite, cases=tuple(cases)) if is_shared else suite)
 
 
 class ImproveRequest(NamedTuple):
@@ -224,6 +217,10 @@ def _list_messages(
         for text in known.examples.confirmed:
             yield LabelledMessage(text, frozenset((known.name,)), origin="a use of it")
     if asked.since_ms is not None:
+        # Late: tests read no sessions, and the stores of the workshop take long to load.
+        from prowess.wiring.workshop import open_sessions
+        from prowess.workshop.missed_activations import MissKind
+
         report = open_sessions(runtime, bar).report(
             asked.since_ms, workspace=runtime.skills.workspace(asked.agent).folder
         )

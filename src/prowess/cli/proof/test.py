@@ -1,9 +1,10 @@
 """`test` and `prove`: what can be tested of skills without a key, and whether agents do better."""
 
+import json
 from collections.abc import Iterator, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import click
 
@@ -72,8 +73,6 @@ def test_command(
         if target:
             _write(target, text(found))
     if sarif:
-        import json
-
         _write(sarif, json.dumps(_sarif(found), indent=2) + "\n")
     if given.as_json:
         print_json(wire_proof.skill_tests(found))
@@ -138,7 +137,8 @@ def _junit_case(one: SkillTest) -> Iterator[str]:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(clean(text).replace("\n", " "))
+    plain = clean(text).replace("\n", " ")
+    return f'"{escape(plain)}"'
 
 
 def _markdown(found: SkillTests) -> str:
@@ -146,12 +146,10 @@ def _markdown(found: SkillTests) -> str:
     lines += [
         f"| {kind} | {n - lost} | {lost} |" for kind, (n, lost) in found.counts().items() if n
     ]
+    lines.append("")
     lines += [
-        "",
-        *(
-            f"- **{_cell(one.kind)}** {_cell(one.name)}: {_cell('; '.join(one.failures))}"
-            for one in found.failed
-        ),
+        f"- **{_cell(one.kind)}** {_cell(one.name)}: {_cell('; '.join(one.failures))}"
+        for one in found.failed
     ]
     lines += [f"- could not be tested: {_cell(one)}" for one in found.problems]
     return "\n".join(lines) + "\n"
@@ -267,24 +265,12 @@ def prove_command(
     shown = wire_proof.benchmark(report, harness=who, model=request.model)
     shown["neighbours"] = beside
     if output:
-        _write_proof(output, shown)
+        _write(output, json.dumps(shown, indent=2) + "\n")
     if as_json:
         print_json(shown)
     else:
         _print_report(report)
     return 0 if report.lift.verdict is LiftVerdict.PROVEN else 1
-
-
-def _write_proof(path: str, shown: object) -> None:
-    import json
-    from pathlib import Path
-
-    from prowess.errors import PathError
-
-    try:
-        Path(path).write_text(json.dumps(shown, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise PathError(path, f"cannot be written: {error.strerror}.") from error
 
 
 def _print_plan(plan: ProofPlan, beside: Sequence[str], *, as_json: bool) -> None:
