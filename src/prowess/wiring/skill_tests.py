@@ -166,6 +166,7 @@ def _read_messages(runtime: Runtime, asked: TestedSkills, problems: list[str]) -
         for suite in found.suites:
             cases = [case for case in suite.cases if about in case.expect | case.not_expected]
             suites.append(replace(suite, cases=tuple(cases)) if is_shared else suite)
+    return suites
 
 
 class ImproveRequest(NamedTuple):
