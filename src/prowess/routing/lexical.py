@@ -174,9 +174,8 @@ class LexicalIndex:
         rows, worth = self._names.of_all(query.words, self._words.idf)
         np.add.at(names, self._names.skills[rows], worth)
         rows, worth = self._pairs.of_all(query.pairs)
-        np.add.at(
-            scores, self._pairs.skills[rows], _PAIR_WEIGHT * worth * self._pairs.impacts[rows]
-        )
+        worth = _PAIR_WEIGHT * worth * self._pairs.impacts[rows]
+        np.add.at(scores, self._pairs.skills[rows], worth)
         rarest = _idf(np.zeros(1), self.known)[0]
         mass = float(self._words.idf[query.words].sum() + query.unknown * rarest)
         best = mass + _PAIR_WEIGHT * float(self._pairs.idf[query.pairs].sum())
@@ -209,8 +208,7 @@ class LexicalIndex:
         missing = {word for word, term in zip(words.running, running, strict=True) if term < 0}
         missing.update(gram for gram, term in grams.items() if term < 0)
         known = {term for term in chain(running, grams.values(), joined) if term >= 0}
-        terms = np.array(sorted(known), np.int64)
-        return _Query(terms, self._known_pairs(running), len(missing))
+        return _Query(np.array(sorted(known), np.int64), self._known_pairs(running), len(missing))
 
     def _known_pairs(self, running: list[int]) -> _Ids:
         size = len(self._vocabulary)
