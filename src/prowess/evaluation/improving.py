@@ -41,7 +41,7 @@ Floats: TypeAlias = NDArray[np.float32]
 # How many are tried, how many are taken, and how long one may be.
 _MOST_TRIED, _MOST_OPENING, _MOST_TAKEN, _MOST_EXCLUDED = 24, 3, 8, 3
 # One after the other, the best ones only: each step is a measurement.
-_MOST_STEPS = 8
+_MOST_STEPS = 4
 _LONGEST_REQUEST, _LONGEST_SENTENCE = 140, 240
 _MOST_TITLES, _LONGEST_TITLE, _SHORTEST_TITLE = 8, 40, 4
 # A heading that this many skills have says nothing about one of them.
@@ -219,13 +219,20 @@ class Improver:
 
     def _settle(self, open_: Mapping[int, list[Sentence]]) -> dict[int, _Settled]:
         """Try the good sentences together; where that fails, one after the other, best first."""
-        left = {place: tuple(some) for place, some in open_.items() if some}
-        settled = self._try(left, {})
-        failed = {place: some for place, some in left.items() if place not in settled}
-        for step in range(min(max(map(len, failed.values()), default=0), _MOST_STEPS)):
+        # What a skill is not for is no reason against the others: it comes one by one in any case.
+        plain = {
+            place: tuple(one for one in some if not one.text.startswith(_NOT_FOR))
+            for place, some in open_.items()
+        }
+        settled = self._try({place: some for place, some in plain.items() if some}, {})
+        left = {
+            place: [one for one in some if place not in settled or one not in plain[place]]
+            for place, some in open_.items()
+        }
+        for step in range(min(max(map(len, left.values()), default=0), _MOST_STEPS)):
             more = {
                 place: (*(settled[place].sentences if place in settled else ()), some[step])
-                for place, some in failed.items()
+                for place, some in left.items()
                 if step < len(some)
             }
             settled = self._try(more, settled)
@@ -283,10 +290,8 @@ class Improver:
             for who in expect
         )
         for who, _ in taken.most_common(_MOST_EXCLUDED):
-            first = next(iter(split_sentences(self._skills[who].description)), "")
-            said = f" ({_shorten(first)})" if _shorten(first) else ""
-            text = f"{_NOT_FOR}{self._names[who]}{said}"
-            yield Sentence(text, "a skill whose messages it takes")
+            said = _shorten(next(iter(split_sentences(self._skills[who].description)), "all"))
+            yield Sentence(f"{_NOT_FOR}{self._names[who]} ({said})", "a skill that it is taken for")
 
     def _measure(self, texts: Mapping[int, Sequence[Sequence[Sentence]]]) -> dict[int, Floats]:
         """Return by place what every text scores for every message: texts, views, messages."""
@@ -321,7 +326,6 @@ class Improver:
         """Judge a text; `scores` are its own, then those without each message it was made from."""
         made = [sorted(one.made_from) for one in sentences]
         without = {text: at + 1 for at, texts in enumerate(made) for text in texts}
-        alone = len(scores) == 1
         worth, hits = 0.0, np.zeros((_VIEWS, 3), int)
         lost: Counter[int] = Counter()
         others = np.zeros(3, int)
@@ -329,7 +333,7 @@ class Improver:
             expect = self._expect[at]
             is_own = place in expect
             row = without.get(message.text, 0) if is_own else 0
-            if row and alone:
+            if row and len(scores) == 1:
                 continue
             before, after = self._margins(place, at, scores[row])
             if is_own:
@@ -373,8 +377,7 @@ class Improver:
         )
         if settled is None:
             return known
-        sentences, judged = settled
-        return _accept(known, self._describe(place, sentences), sentences, judged)
+        return _accept(known, self._describe(place, settled.sentences), *settled)
 
     def _find_missed(
         self, place: int
@@ -492,8 +495,7 @@ def _quote_messages(own: Iterable[LabelledMessage]) -> Iterator[Sentence]:
 
 def _leave_out_each(sentences: Sequence[Sentence]) -> list[Sequence[Sentence]]:
     """Return a text, and beside it what is left of it without each of its sentences."""
-    rest = [[*sentences[:at], *sentences[at + 1 :]] for at in range(len(sentences))]
-    return [sentences, *rest]
+    return [sentences, *([*sentences[:at], *sentences[at + 1 :]] for at in range(len(sentences)))]
 
 
 def _plain(text: str) -> str:
@@ -503,10 +505,9 @@ def _plain(text: str) -> str:
 
 def _shorten(text: str) -> str:
     """Return a text as it can be quoted, cut after a whole word."""
-    text = _plain(text)
-    if len(text) <= _LONGEST_REQUEST:
-        return text
-    return text[:_LONGEST_REQUEST].rpartition(" ")[0].rstrip(_EDGES)
+    whole = _plain(text)
+    cut = whole[:_LONGEST_REQUEST].rpartition(" ")[0].rstrip(_EDGES)
+    return whole if len(whole) <= _LONGEST_REQUEST else cut
 
 
 def _count_titles(skills: Iterable[Skill]) -> Counter[str]:

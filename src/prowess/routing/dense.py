@@ -100,13 +100,17 @@ class DenseIndex:
             ),
         )
 
-    def score(self, message: Floats, lexical: Floats) -> DenseScores:
+    def score(self, message: Floats, lexical: Floats, known: int | None = None) -> DenseScores:
         """Score every skill; `lexical` helps to choose whose phrases are looked at."""
         whole = cosines(self.whole, message)
         best, negative = whole.copy(), np.full_like(whole, -1.0)
-        some = np.arange(len(whole))
-        if len(whole) > _CANDIDATES:
-            some = np.argpartition(whole + lexical, -_CANDIDATES)[-_CANDIDATES:]
+        some, near = np.arange(len(whole)), whole + lexical
+        size = len(near[:known])
+        if size > _CANDIDATES:
+            some = np.argpartition(near[:size], -_CANDIDATES)[-_CANDIDATES:]
+            # Behind them are guests: each is looked at as if it came alone.
+            guests = np.flatnonzero(near[size:] >= near[some].min())
+            some = np.concatenate((some, size + guests))
         best[some] = np.maximum(best[some], self._phrases.best_of(message, some))
         negative[some] = self._negatives.best_of(message, some)
         return DenseScores(whole, cosines(self._openings, message), best, negative)

@@ -68,15 +68,14 @@ class Occasions(NamedTuple):
     serving: Floats
 
     @classmethod
-    def build(
-        cls, encoder_id: str, vectors: Mapping[str, Floats], dense: DenseIndex
-    ) -> Self | None:
+    def build(cls, encoded: "Encoded", dense: DenseIndex, known: int | None = None) -> Self | None:
         """Compare skills with what occasions need; None where the encoder has no heads."""
-        heads = read_heads(encoder_id)
+        heads = read_heads(encoded.encoder_id)
         if heads is None:
             return None
-        rows = [_measure_service(dense, vectors[text]) for text in read_needs().values()]
-        return cls(tuple(heads), np.array(list(heads.values()), np.float32), np.array(rows))
+        needs = (encoded.vectors[text] for text in read_needs().values())
+        rows = np.array([_measure_service(dense, need, known) for need in needs])
+        return cls(tuple(heads), np.array(list(heads.values()), np.float32), rows)
 
     def read(self, message: str, vector: Floats, *, follows: bool) -> MessageReading:
         """Say what kind of message it is; `follows` where a conversation came before it."""
@@ -110,14 +109,13 @@ def list_signs(message: str, *, follows: bool) -> list[float]:
     ]
 
 
-def _measure_service(dense: DenseIndex, need: Floats) -> Floats:
+def _measure_service(dense: DenseIndex, need: Floats, known: int | None) -> Floats:
     whole = cosines(dense.whole, need)
     best = np.maximum(whole, dense.best_phrases(need))
     near = ((whole + best) / 2 - _PARTLY) / (_WHOLLY - _PARTLY)
     serving = np.clip(near, 0, 1)
-    share = min(1.0, _MOST_SERVING / max(float(serving.sum()), 1e-9))
-    found: Floats = (serving * share).astype(np.float32)
-    return found
+    share = min(1.0, _MOST_SERVING / max(float(serving[:known].sum()), 1e-9))
+    return np.asarray(serving * share, np.float32)
 
 
 @cache
@@ -247,8 +245,8 @@ class SkillIndex:
             dense = DenseIndex.build(evidence, encoded.vectors, english_only=encoded.english_only)
             line = Everyday.between(encoded.vectors, dense.whole)
             strangers = np.array([encoded.vectors[text] for text in list_messages()], np.float32)
-            meaning = measure_meaning(dense, strangers)
-            occasions = Occasions.build(encoded.encoder_id, encoded.vectors, dense)
+            meaning = measure_meaning(dense, strangers, lexical.known)
+            occasions = Occasions.build(encoded, dense, lexical.known)
         return cls(
             skills=tuple(skills),
             hidden=tuple(at for at, skill in enumerate(skills) if not skill.invocation.model),

@@ -178,9 +178,8 @@ class LexicalIndex:
         rows, worth = self._names.of_all(query.words, self._words.idf)
         np.add.at(names, self._names.skills[rows], worth)
         rows, worth = self._pairs.of_all(query.pairs)
-        np.add.at(
-            scores, self._pairs.skills[rows], _PAIR_WEIGHT * worth * self._pairs.impacts[rows]
-        )
+        worth = _PAIR_WEIGHT * worth * self._pairs.impacts[rows]
+        np.add.at(scores, self._pairs.skills[rows], worth)
         rarest = _idf(np.zeros(1), self.known)[0]
         mass = float(self._words.idf[query.words].sum() + query.unknown * rarest)
         best = mass + _PAIR_WEIGHT * float(self._pairs.idf[query.pairs].sum())
@@ -368,18 +367,18 @@ def measure_words(lexical: LexicalIndex, texts: Sequence[str]) -> Floats:
     if not lexical.size:
         return np.zeros(0, np.float32)
     high = quantile(np.array(found, np.float32).T, _BROAD_QUANTILE)
-    above: Floats = np.maximum(high - middle(high), 0).astype(np.float32)
+    above: Floats = np.maximum(high - middle(high[: lexical.known]), 0).astype(np.float32)
     return above
 
 
-def measure_meaning(dense: DenseIndex, strangers: Floats) -> Floats:
+def measure_meaning(dense: DenseIndex, strangers: Floats, known: int | None = None) -> Floats:
     """Return how far beyond the others a skill is close to everything; zero for nearly all.
 
     Only what sticks out counts: some catalogues are close to everyday language as a whole.
     """
     near = (dense.whole @ strangers.T).mean(axis=1) if len(dense.whole) else np.zeros(0)
     # What the encoder cannot read is close to nothing, and no measure for the rest.
-    read = near[np.any(dense.whole != 0, axis=1)]
+    read = near[:known][np.any(dense.whole[:known] != 0, axis=1)]
     if len(read) < _FEW_SKILLS:
         # Too few to say what is typical.
         return np.zeros(len(near), np.float32)

@@ -347,7 +347,7 @@ def _weigh(index: SkillIndex, query: Query) -> _Weighed:
         shape = measure_shape(query.english if index.english_only else query.ask)
         weight = weight_of_meaning(words, shape, english_only=index.english_only)
         around = query.vector if query.around is None else query.around
-        dense = index.dense.score(around, lexical.damped)
+        dense = index.dense.score(around, lexical.damped, index.lexical.known)
         asked_so = measure_nearness(dense)
         if index.everyday is not None and weight > 0:
             leaning = index.everyday.leaning(query.vector)

@@ -137,8 +137,7 @@ def _junit_case(one: SkillTest) -> Iterator[str]:
 
 
 def _attribute(text: str) -> str:
-    plain = clean(text).replace("\n", " ")
-    return f'"{escape(plain)}"'
+    return '"' + escape(clean(text).replace("\n", " ")) + '"'
 
 
 def _markdown(found: SkillTests) -> str:
