@@ -2,12 +2,15 @@
 
 import json
 import re
+import shutil
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from tests.outside.harnesses import NAMES, OutsideWorld
+from tests.outside import harnesses
+from tests.outside.harnesses import NAMES, CannotBeHadError, OutsideWorld
 from tests.outside.model_server import Call, ModelRequest, ModelServer, Reply, Say
 
 World = Callable[[str], OutsideWorld]
@@ -15,6 +18,18 @@ _ASKED = "Please write the release notes for the merged pull requests of this we
 _WISH = "From now on, always sort the release notes by the name of the author."
 _FOUND = "cover this request (found by Prowess)"
 _PATIENCE_S = 600
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
+def test_npm_asks_the_registry_as_we_tell_it_to(
+    tmp_path: Path, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A setting that it does not take would skip every test here. This registry has nothing.
+    monkeypatch.setenv("npm_config_registry", model.address)
+    monkeypatch.setattr(harnesses, "CACHE", tmp_path)
+
+    with pytest.raises(CannotBeHadError, match="No matching version"):
+        harnesses.install("node")
 
 
 def _make(world: World, name: str) -> OutsideWorld:

@@ -549,7 +549,7 @@ def remember(history: Iterable[Mapping[str, object]], message: str, context: Con
 
 
 def find_sure(found: Route) -> tuple[Match, ...]:
-    """Return what is said outright or clearly meant, or loaded by an occasion, for who did not ask."""
+    """Return what is worth a word to who did not ask: said outright, clearly meant, or loaded."""
     loaded = [match for match in found.matches if match.score >= found.thresholds.load]
     if found.decision is not Decision.LOAD:
         # What fits well enough and is not loaded is only mentioned.
