@@ -141,7 +141,7 @@ class OnnxEncoder:
     def _run(self, model: "_Model", texts: Sequence[str]) -> list[Vectors]:
         if self._english_only:
             texts = [put_in_english(text) for text in texts]
-        # Two processors may be halves of one: texts came no sooner there, for a fifth more time.
+        # Two processors are often halves of one: there two threads took up to a fifth more time.
         workers = min(self._threads, len(texts), max(1, (os.cpu_count() or 1) // 2))
         if workers == 1:
             return [model.encode(text) for text in texts]
