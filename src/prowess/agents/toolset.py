@@ -48,8 +48,12 @@ class SkillsToolset(AbstractToolset[Any]):
         del ctx
         return {
             schema["function"]["name"]: self._make_tool(schema["function"])
-            for schema in tool_schemas(self._run)
+            for schema in self._list_schemas()
         }
+
+    # The chat offers more.
+    def _list_schemas(self) -> list[dict[str, Any]]:
+        return tool_schemas(self._run)
 
     def _make_tool(self, function: Mapping[str, Any]) -> ToolsetTool[Any]:
         definition = ToolDefinition(
