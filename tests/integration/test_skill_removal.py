@@ -348,7 +348,7 @@ def test_a_change_that_was_cut_off_is_cleared_away_before_the_skill_goes(world: 
 import os, signal, sys
 from pathlib import Path
 from prowess.host.writers.change import SkillFolder
-from prowess.safety.model import content_hash
+from prowess.safety.paths import content_hash
 
 def hook(step):
     if step == "staged":

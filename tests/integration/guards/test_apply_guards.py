@@ -427,7 +427,7 @@ import os, sys
 sys.path.insert(0, {tests!r})
 import test_apply_guards as guards
 from pathlib import Path
-from prowess.safety.model import content_hash
+from prowess.safety.paths import content_hash
 
 root = Path("merged/skills")
 folder = guards.folder_of(root, lambda step: os._exit(9) if step == sys.argv[1] else None)
