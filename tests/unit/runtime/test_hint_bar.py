@@ -42,6 +42,12 @@ def test_the_clearest_of_the_first_is_named_first() -> None:
     assert _find(_match(0, 0.4, 0.5), _match(1, 0.3, 0.9)) == ["skill-1"]
 
 
+def test_beside_the_clearest_only_what_would_be_loaded_is_told() -> None:
+    found = _find(_match(0, 0.9, 0.9), _match(1, 0.6, 0.5), _match(2, 0.4, 0.5))
+
+    assert found == ["skill-0", "skill-1"]
+
+
 def test_what_is_said_outright_comes_before_what_is_clear() -> None:
     assert _find(_match(0, 0.9, 0.9), _match(1, 0.6, 0.1, named=1.0)) == ["skill-1", "skill-0"]
 

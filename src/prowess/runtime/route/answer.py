@@ -561,7 +561,7 @@ def find_sure(found: Route) -> tuple[Match, ...]:
     occasional = [match for match in loaded if match.signals.get("occasion", 0) > CARRIES]
     clear = [match for match in found.considered if match.clarity >= CLEAR]
     clear.sort(key=lambda match: -match.clarity)
-    told = (*outright, *clear[:1], *occasional, *(clear if loaded else ()))
+    told = (*outright, *clear[:1], *occasional, *(match for match in clear if match in loaded))
     return tuple({match.skill.name: match for match in told}.values())
 
 
