@@ -609,11 +609,6 @@ class Settings:
     # The shape of the file for `requires.config`: which paths are switched on, not what they hold.
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
-    @property
-    def default_agent(self) -> AgentSettings:
-        """The agent that is meant when none is named."""
-        return next((agent for agent in self.agents if agent.default), self.agents[0])
-
 
 # The declared fields of each section.
 SECTIONS = dict(find_sections(Settings))

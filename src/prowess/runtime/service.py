@@ -344,12 +344,13 @@ class SkillsService:
         Raises:
             UnknownAgentError: no agent has that id.
         """
-        if agent_id is None:
-            return self.settings.default_agent
-        for agent in self.settings.agents:
-            if agent.id == agent_id:
+        agents = self.settings.agents
+        for agent in agents:
+            if agent.default if agent_id is None else agent.id == agent_id:
                 return agent
-        raise UnknownAgentError(agent_id, [agent.id for agent in self.settings.agents])
+        if agent_id is None:
+            return agents[0]
+        raise UnknownAgentError(agent_id, [agent.id for agent in agents])
 
     @_hold_lock
     def folder(self, agent_id: str | None = None) -> str:

@@ -332,7 +332,7 @@ def test_what_an_agent_says_itself_replaces_the_defaults() -> None:
     )
     assert (none.skills, none.skills_inherited, none.workspace) == ((), False, "/work")
     assert (plain.skills, plain.skills_inherited) == (("deploy",), True)
-    assert (none.max_skills_prompt_chars, found.default_agent) == (9000, own)
+    assert (none.max_skills_prompt_chars, own.default) == (9000, True)
 
 
 def test_an_absent_list_of_skills_stays_absent() -> None:
@@ -478,7 +478,7 @@ def test_no_file_makes_the_reader_raise_and_there_is_always_an_agent(
 ) -> None:
     found = to_settings(values)
 
-    assert found.default_agent in found.agents
+    assert found.agents
     assert all(agent.id for agent in found.agents)
 
 

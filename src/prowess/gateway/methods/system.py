@@ -59,7 +59,7 @@ def snapshot(services: Services) -> Json:
     return {
         "health": health(services),
         "sessionDefaults": {
-            "defaultAgentId": services.skills.settings.default_agent.id,
+            "defaultAgentId": services.skills.agent().id,
             "mainKey": MAIN_SESSION,
         },
     }
@@ -68,7 +68,7 @@ def snapshot(services: Services) -> Json:
 def health(services: Services) -> Json:
     """Say that it works, and for which agents; there are neither channels nor heartbeats."""
     settings = services.skills.settings
-    default = settings.default_agent
+    default = services.skills.agent()
     return {
         "ok": True,
         "ts": round(services.now() * 1000),
@@ -150,7 +150,7 @@ class SystemMethods:
         """The agents of the config."""
         skills = self._services.skills
         del call
-        default = skills.settings.default_agent
+        default = skills.agent()
         return {
             "defaultId": default.id,
             "mainKey": MAIN_SESSION,
@@ -180,7 +180,7 @@ class SystemMethods:
     def sessions(self, call: RpcCall) -> Json:
         """The conversations that are kept, all of them of the default agent."""
         asked, services = call.params, self._services
-        agent = services.skills.settings.default_agent.id
+        agent = services.skills.agent().id
         rows = [
             {"key": f"agent:{agent}:{name}", "agentId": agent, "kind": "direct", "updatedAt": at}
             for name, at in services.sessions()
