@@ -278,7 +278,8 @@ def _print_plan(plan: ProofPlan, beside: Sequence[str], *, as_json: bool) -> Non
         return
     cost = f", at most ${plan.cost:.2f}" if plan.cost else ", at no cost"
     print_text(
-        f"{len(plan.tasks)} tasks, {plan.runs} runs each with and without: {plan.size}{cost}"
+        f"{_count(len(plan.tasks), 'task')}, {_count(plan.runs, 'run')} each with and without: "
+        f"{plan.size}{cost}"
     )
     if beside:
         print_text(f"beside it on both sides: {', '.join(beside)}")
@@ -291,13 +292,19 @@ def _print_report(report: ProofReport) -> None:
     lift = report.lift
     print_text(f"{lift.verdict.value}: {report.skill.name}", f"bold {_STYLES[lift.verdict]}")
     low, mean, high = (100 * value for value in (lift.low, lift.mean, lift.high))
-    print_text(f"  lift {mean:+.1f} points, between {low:+.1f} and {high:+.1f}, {lift.tasks} tasks")
+    tasks = _count(lift.tasks, "task")
+    print_text(f"  lift {mean:+.1f} points, between {low:+.1f} and {high:+.1f}, {tasks}")
     for with_skill, word in ((True, "with"), (False, "without")):
         counts = report.counts(with_skill=with_skill)
         named = ", ".join(f"{counts[one]} {one.value}" for one in RunOutcome if counts[one])
         print_text(f"  {word:<8} {named or 'no runs'}")
     print_text(f"  {len(report.records)} of {report.plan.size} runs, ${report.cost:.2f}")
     if lift.more_tasks:
-        print_text(f"  it would take about {lift.more_tasks} more tasks like these", "dim")
+        more = _count(lift.more_tasks, "more task")
+        print_text(f"  it would take about {more} like these", "dim")
     for one in [one for one in report.records if one.problem][:_MOST_LESSONS]:
         print_text(f"  ! {one.task}: {one.problem}", "yellow")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
