@@ -3,12 +3,13 @@
     python tools/outline.py [--check]
 
 A process that reads one message spends longer on copying weights out of `encoder.onnx` than on
-reading it. The outline gives the same vectors; each large tensor in it names its place in that
-file, which the runtime then maps into memory. Run it when the bundled model changed; `--check` says
-whether that is due.
+reading it. Each large tensor in the outline names its place in that file, which the runtime then
+maps into memory. Run it when the bundled model changed; `--check` says whether that is due.
 
 Texts are read one by one and never padded, so a third of the graph is left out: what works out
 sizes that are always the same, what hides padding, and zero points of weights that are all zero.
+What the export had fused into one slow step is two quick ones again. That rounds elsewhere, so the
+vectors are the outline's own, and `id.txt` is a hash of it too.
 """
 
 import sys
@@ -27,7 +28,7 @@ _FOLDER = Path(prowess.__file__).parent / "model"
 _LEAST_BYTES = 16_384
 # Numbers of fields in the format of models: https://onnx.ai/onnx/repo-docs/IR.html
 _GRAPH, _TENSOR, _RAW, _OUTSIDE, _WHERE, _KEY, _VALUE = 7, 5, 9, 13, 14, 1, 2
-_NODE, _TENSOR_NAME, _RESULT, _NAME, _IN, _OUT, _OPERATOR = 1, 8, 12, 1, 1, 2, 4
+_NODE, _TENSOR_NAME, _RESULT, _NAME, _IN, _OUT, _LABEL, _OPERATOR = 1, 8, 12, 1, 1, 2, 3, 4
 _SIZE, _KIND, _FLOATS, _INTEGERS = 1, 2, 1, 7
 _TYPE_BITS, _NUMBER, _LONG, _BYTES, _SHORT = 3, 0, 1, 2, 5
 _MORE = 0x80
@@ -115,7 +116,7 @@ class _Node:
                 node.inputs.append(said.decode())
             elif part.number == _OUT:
                 node.outputs.append(said.decode())
-            else:
+            elif part.number != _LABEL:
                 node.operator = said.decode() if part.number == _OPERATOR else node.operator
                 node.rest += data[part.start : part.end]
         return node
@@ -142,6 +143,7 @@ def _simplify(
 ) -> tuple[list[_Node], dict[str, bytes]]:
     """Return the nodes for texts without padding, and new tensors in the place of some."""
     makers = {name: node for node in nodes for name in node.outputs}
+    norm = next((node.rest for node in nodes if node.operator == "LayerNormalization"), b"")
     left, made = [], dict[str, bytes]()
     for node in nodes:
         first = makers.get(node.inputs[0]) if node.inputs else None
@@ -153,6 +155,10 @@ def _simplify(
         elif node.operator == "Sqrt" and first is not None and first.operator == "Div":
             scale = np.sqrt(np.float32(1) / np.sqrt(np.float32(width)))
             made[node.outputs[0]] = _make_tensor(node.outputs[0], [scale], np.float32)
+        elif node.operator == "SkipLayerNormalization":
+            whole = f"{node.outputs[0]}_sum"
+            left.append(_Node(node.inputs[:2], [whole], "Add", _put(_OPERATOR, b"Add")))
+            left.append(_Node([whole, *node.inputs[2:]], node.outputs, "LayerNormalization", norm))
         else:
             left.append(node)
         if node.operator == "Softmax" and first is not None and first.operator == "Add":

@@ -126,7 +126,7 @@ def test_the_texts_that_every_index_needs_come_with_their_vectors() -> None:
     assert np.array_equal(encoder.encode(some)[1], alone[1])
 
 
-def test_the_outline_is_the_bundled_model_and_gives_its_very_vectors(tmp_path: Path) -> None:
+def test_the_outline_is_the_bundled_model_but_for_how_it_rounds(tmp_path: Path) -> None:
     texts = ["deploy it", "a much longer text " * 40, "Sichere bitte die Datenbank", ""]
     for name in ("encoder.onnx", "tokenizer.json"):
         (tmp_path / name).symlink_to(Path(BUNDLED) / name)
@@ -134,12 +134,13 @@ def test_the_outline_is_the_bundled_model_and_gives_its_very_vectors(tmp_path: P
     brief.is_brief = True
 
     whole = OnnxEncoder(str(tmp_path), english_only=True).encode(texts)
+    found = OnnxEncoder(BUNDLED, english_only=True).encode(texts)
 
     assert (Path(BUNDLED) / OUTLINE_FILE).read_bytes() == outline.make(
         (Path(BUNDLED) / "encoder.onnx").read_bytes()
     )
-    assert np.array_equal(OnnxEncoder(BUNDLED, english_only=True).encode(texts), whole)
-    assert np.array_equal(brief.encode(texts), whole)
+    assert (found * whole).sum(axis=1).min() > 0.99
+    assert np.array_equal(brief.encode(texts), found)
 
 
 def test_choosing_and_naming_an_encoder_loads_no_model() -> None:

@@ -64,8 +64,8 @@ def load_onnxruntime() -> ModuleType:
 
 
 BUNDLED_FILE = "encoder.onnx"
-# The same vectors by a shorter graph, whose weights are mapped from the file above instead of
-# copied (`tools/outline.py`): a process that reads one message is ready in half of the time.
+# The graph that runs: a shorter one, whose weights are mapped from the file above instead of copied
+# (`tools/outline.py`), so that a process that reads one message is ready in half of the time.
 OUTLINE_FILE = "outline.onnx"
 _MODEL_FILES = (BUNDLED_FILE, "model.onnx", os.path.join("onnx", "model.onnx"))
 _TOKENIZER_FILE = "tokenizer.json"
@@ -285,6 +285,8 @@ def content_hash(paths: Iterable[str]) -> str:
 def hash_model(folder: str) -> str:
     """Return the hash of model, its outside weights and tokenizer: what `id.txt` may record.
 
+    The outline of the bundled model belongs to it.
+
     Raises:
         EncoderError: there is no model in the folder, or it cannot be read.
     """
@@ -292,7 +294,8 @@ def hash_model(folder: str) -> str:
     place, name = os.path.split(model)
     try:
         # Large models keep their weights in files beside them, such as `model.onnx_data`.
-        weights = sorted(entry for entry in os.listdir(place) if entry.startswith(name))
+        about = (name, OUTLINE_FILE) if name == BUNDLED_FILE else (name,)
+        weights = sorted(entry for entry in os.listdir(place) if entry.startswith(about))
         return content_hash([*(os.path.join(place, entry) for entry in weights), tokenizer])
     except OSError as error:
         raise EncoderError(folder, f"cannot be read ({error.strerror}).") from error
