@@ -314,6 +314,7 @@ def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking
     scored = np.zeros(len(evidence), np.float32)
     scored[allowed] = decision.scores(above, signs, scale)
     order = allowed[np.argsort(-evidence[allowed], kind="stable")].tolist()
+    mentions = is_mention(query.message)
     return Ranking(
         order=tuple(place for place in order if place not in excluded)
         if excluded
@@ -324,9 +325,9 @@ def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking
         hints=hints,
         leaning=float(signs.leaning),
         reading=reading,
-        mentions=is_mention(query.message),
+        mentions=mentions,
         excluded=excluded,
-        clarity=clarity,
+        clarity=None if mentions else clarity,
     )
 
 

@@ -78,6 +78,8 @@ _PASTED = compile_late(
     r"\s*(?:>|\$ |<[/!?a-z]|[{}()\[\];]"
     r"|(?:at|File|import|from|def|class|const|let|var|return|function|public|private|#include)\s\S"
     r"[^?]{0,200}[(){};:=.\"']"
+    # A compiler names file and line, a test runner marks what it found.
+    r"|[\w/\\-]{0,100}[./\\][\w./\\-]{1,200}:\d{1,6}(?::\d{1,6})?:?\s|E {3,}\S"
     r"|\[?\d{4}-\d\d-\d\d[T ]\d|\[?\d\d:\d\d:\d\d"
     r"|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL|TRACE)\b|Traceback |\w+(?:Error|Exception):)"
 )
