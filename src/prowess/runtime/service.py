@@ -1,8 +1,7 @@
 """The skills service: what every edge asks, the terminal and programs alike.
 
 It answers per agent: each agent has a workspace, a filter and a budget. A workspace is looked at
-again with as little work as possible, and a session keeps its snapshot through a turn. Nothing here
-touches files; the ports do.
+again with as little work as possible. Nothing here touches files; the ports do.
 """
 
 import functools
@@ -16,15 +15,19 @@ from prowess.late import dataclass
 from prowess.runtime.ports import (
     FactsProbe,
     Scan,
-    SessionStore,
     SettingsSource,
     SkillJudge,
     SkillSources,
-    StoredSnapshot,
 )
 from prowess.settings import AgentSettings, Limits, Precedence, SettingProblem, Settings
 from prowess.skills import eligibility
-from prowess.skills.agent_filter_snapshot import AgentFilter, MatchedBy, Snapshot, fingerprint
+from prowess.skills.agent_filter_snapshot import (
+    AgentFilter,
+    Allowed,
+    MatchedBy,
+    Snapshot,
+    fingerprint,
+)
 from prowess.skills.catalog import (
     Catalog,
     Shadowed,
@@ -326,6 +329,7 @@ class SkillsService:
         self._last_used = last_used
         self._workspaces: dict[str, Workspace] = {}
         self._current: Settings | None = None
+        self._allowed: dict[str, tuple[WorkspaceState, Allowed]] = {}
         self._snapshots: dict[str, tuple[WorkspaceState | None, Snapshot]] = {}
         self._uses: Mapping[str, int] = {}
 
@@ -382,6 +386,7 @@ class SkillsService:
             self.reconsider()
         before = {agent_id: snapshot for agent_id, (_, snapshot) in self._snapshots.items()}
         known = {agent.id for agent in self._current.agents}
+        self._allowed = {key: kept for key, kept in self._allowed.items() if key in known}
         self._snapshots = {key: kept for key, kept in self._snapshots.items() if key in known}
         return any(
             agent_id not in known or self.snapshot(agent_id).version != snapshot.version
@@ -456,14 +461,22 @@ class SkillsService:
         return status.skill
 
     @_hold_lock
+    def allowed(self, agent_id: str | None = None) -> Allowed:
+        """Return what the agent may use now, for who has no use for a prompt or a version."""
+        agent, state = self.agent(agent_id), self.workspace(agent_id).state(self.settings)
+        known = self._allowed.get(agent.id)
+        if known is None or known[0] is not state:
+            known = self._allowed[agent.id] = (state, _allow(agent, state))
+        return known[1]
+
+    @_hold_lock
     def snapshot(self, agent_id: str | None = None) -> Snapshot:
         """Return what the agent may use now; the version moves only when the meaning did."""
-        agent, workspace = self.agent(agent_id), self.workspace(agent_id)
-        state = workspace.state(self.settings)
+        agent, state = self.agent(agent_id), self.workspace(agent_id).state(self.settings)
         known = self._snapshots.get(agent.id)
         if known is not None and known[0] is state:
             return known[1]
-        fresh = self._build(agent, state)
+        fresh = self._build(agent, self.allowed(agent_id))
         if known is not None and known[1].hash == fresh.hash:
             fresh = replace(fresh, version=known[1].version)
         else:
@@ -511,28 +524,18 @@ class SkillsService:
         """Return the files of a skill, relative to its folder."""
         return self.workspace(agent_id).sources.resources(self.find(name, agent_id).skill)
 
-    def _build(self, agent: AgentSettings, state: WorkspaceState) -> Snapshot:
-        agent_filter = AgentFilter.of(agent)
-        set_up = tuple(
-            skill
-            for name, skill in state.catalog.winners.items()
-            if state.verdicts[name].is_set_up
-            and agent_filter.match(skill) is not None
-            and not skill.is_draft
-        )
-        usable = tuple(skill for skill in set_up if skill.path not in state.blocks)
-        hopeful = tuple(skill for skill in set_up if _is_hopeful(state.blocks.get(skill.path)))
-        visible = [skill for skill in usable if skill.invocation.model]
+    def _build(self, agent: AgentSettings, allowed: Allowed) -> Snapshot:
+        visible = [skill for skill in allowed.usable if skill.invocation.model]
         block = self._render(visible, agent, self._look_at_uses)
         return Snapshot(
             agent_id=agent.id,
             version=0,
-            hash=fingerprint(usable, agent_filter, block.text),
+            hash=fingerprint(allowed.usable, AgentFilter.of(agent), block.text),
             block=block,
-            usable=usable,
-            hopeful=() if len(hopeful) == len(usable) else hopeful,
-            held=tuple(skill for skill in set_up if skill.path in state.blocks),
-            skill_filter=agent_filter.entries,
+            usable=allowed.usable,
+            hopeful=allowed.hopeful,
+            held=allowed.held,
+            skill_filter=allowed.skill_filter,
         )
 
     def _look_at_uses(self) -> Mapping[str, int]:
@@ -557,6 +560,26 @@ class SkillsService:
             return block
         worth = replace(worth, last_used=uses)
         return render(visible, limits=limits, worth=worth, homes=homes, note=note)
+
+
+def _allow(agent: AgentSettings, state: WorkspaceState) -> Allowed:
+    agent_filter = AgentFilter.of(agent)
+    set_up = tuple(
+        skill
+        for name, skill in state.catalog.winners.items()
+        if state.verdicts[name].is_set_up
+        and agent_filter.match(skill) is not None
+        and not skill.is_draft
+    )
+    usable = tuple(skill for skill in set_up if skill.path not in state.blocks)
+    hopeful = tuple(skill for skill in set_up if _is_hopeful(state.blocks.get(skill.path)))
+    return Allowed(
+        agent_id=agent.id,
+        usable=usable,
+        hopeful=() if len(hopeful) == len(usable) else hopeful,
+        held=tuple(skill for skill in set_up if skill.path in state.blocks),
+        skill_filter=agent_filter.entries,
+    )
 
 
 def _is_hopeful(block: ScannerBlock | None) -> bool:
@@ -606,50 +629,3 @@ def _node_note(settings: Settings) -> str:
         return ""
     names = escape(one_line(", ".join(node.name for node in nodes)))
     return f"Some skills need a remote machine ({names}): run their commands there."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """What a session works with during one turn."""
-
-    stored: StoredSnapshot
-    # True where this turn sees something else than the last one did.
-    rebuilt: bool
-
-
-class Sessions:
-    """Hands each session its snapshot at the start of a turn."""
-
-    def __init__(self, skills: SkillsService, store: SessionStore) -> None:
-        self._skills, self._store = skills, store
-
-    def begin_turn(self, session_id: str, agent_id: str | None = None) -> Turn:
-        """Return the snapshot for this turn, renewed if files, config or filter changed."""
-        session_id = one_line(session_id)
-        # A turn is where changes land, whether or not anything watches.
-        self._skills.refresh()
-        current = self._skills.snapshot(agent_id)
-        stored = self._store.load(session_id)
-        if stored is not None and not _is_stale(stored, current):
-            return Turn(stored=stored, rebuilt=False)
-        fresh = StoredSnapshot(
-            session_id=session_id,
-            agent_id=current.agent_id,
-            # Another process may have stored a later one: versions of a session only grow.
-            version=current.version if stored is None else max(current.version, stored.version + 1),
-            hash=current.hash,
-            prompt=current.prompt,
-            skills=current.skills,
-            skill_filter=current.skill_filter,
-        )
-        self._store.save(fresh)
-        return Turn(stored=fresh, rebuilt=True)
-
-
-def _is_stale(stored: StoredSnapshot, current: Snapshot) -> bool:
-    """Compare meanings, not versions: each process counts its own."""
-    return (stored.agent_id, stored.skill_filter, stored.hash) != (
-        current.agent_id,
-        current.skill_filter,
-        current.hash,
-    )

@@ -76,13 +76,10 @@ class SnapshotSkill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """Everything one agent may use, at one version."""
+class Allowed:
+    """Everything one agent may use."""
 
     agent_id: str
-    version: int
-    hash: str
-    block: PromptBlock
     # Everything the agent may use, what is hidden from its model included.
     usable: tuple[Skill, ...] = field(default=(), repr=False)
     # Those and what was not scanned yet, in the same order; empty where everything was.
@@ -91,6 +88,15 @@ class Snapshot:
     held: tuple[Skill, ...] = field(default=(), repr=False)
     # None: no filter was in force. Sorted, so that equal filters compare equal.
     skill_filter: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot(Allowed):
+    """The same as its model is told of it, at one version."""
+
+    version: int
+    hash: str
+    block: PromptBlock
 
     @property
     def skills(self) -> tuple[SnapshotSkill, ...]:

@@ -22,7 +22,7 @@ from prowess.host.sources.parsed_files import KeptListings
 from prowess.host.sources.roots import Folders, FolderSources, expand_path, has_many_folders
 from prowess.host.store.reports import BlockFinder, SkillVerdicts, VerdictPorts
 from prowess.runtime.ports import KnownVerdict, ScanPatience
-from prowess.runtime.service import Places, Sessions, SkillsService, Workspace, WorkspaceState
+from prowess.runtime.service import Places, SkillsService, Workspace, WorkspaceState
 from prowess.settings import AgentSettings, Settings
 from prowess.skills.agent_filter_snapshot import AgentFilter, VersionClock
 from prowess.skills.catalog import AddressedSkill
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from prowess.runtime.run import RunContext, RunPorts
     from prowess.runtime.scan import ScanService, Target
     from prowess.runtime.usage import UsageLog
-    from prowess.runtime.watch import Watching
+    from prowess.runtime.watch import Sessions, Watching
     from prowess.runtime.workshop.review import ReviewModel
     from prowess.runtime.workshop.service import WorkshopService
     from prowess.safety.rules.table import Acceptance
@@ -220,6 +220,8 @@ class Runtime:
 
     def sessions(self) -> "Sessions":
         """Return the keeper of session snapshots."""
+        from prowess.runtime.watch import Sessions
+
         return Sessions(self.skills, self.store)
 
     @property

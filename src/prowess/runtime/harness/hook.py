@@ -94,12 +94,12 @@ class HookService:
 
     def _list_unlisted(self, harness: Harness) -> str:
         """Return the skills that a harness does not list itself, as far as there is room."""
-        unlisted = self._leave_listed(self._skills.snapshot().hopeful, harness)
+        unlisted = self._leave_listed(self._skills.allowed().hopeful, harness)
         if unlisted:
             # What was not scanned yet is not told of: as many as there is time for are, and none
             # of that time goes to what the harness lists.
             self._skills.settle(unlisted)
-        usable = self._leave_listed(self._skills.snapshot().usable, harness)
+        usable = self._leave_listed(self._skills.allowed().usable, harness)
         return session_context(
             [Hint(name=one.name, path=one.path, why=one.description) for one in usable]
         )
