@@ -8,7 +8,7 @@ import functools
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from prowess.errors import PolicyError, SkillNotFoundError, UnknownAgentError, UnsafeSkillError
 from prowess.late import dataclass
@@ -19,7 +19,14 @@ from prowess.runtime.ports import (
     SkillJudge,
     SkillSources,
 )
-from prowess.settings import AgentSettings, Limits, Precedence, SettingProblem, Settings
+from prowess.settings import (
+    AgentSettings,
+    Limits,
+    Precedence,
+    SettingProblem,
+    Settings,
+    SkillsSettings,
+)
 from prowess.skills import eligibility
 from prowess.skills.agent_filter_snapshot import (
     AgentFilter,
@@ -40,8 +47,10 @@ from prowess.skills.catalog import (
 )
 from prowess.skills.eligibility import HostFacts, ScannerBlock, Verdict
 from prowess.skills.model import Diagnostic, Skill, diagnose
-from prowess.skills.prompt import PromptBlock, Worth, can_read, escape, render
 from prowess.skills.text import one_line
+
+if TYPE_CHECKING:
+    from prowess.skills.prompt import PromptBlock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -491,7 +500,7 @@ class SkillsService:
         *,
         tools: Collection[str] | None = None,
         most_chars: int | None = None,
-    ) -> PromptBlock:
+    ) -> "PromptBlock":
         """Return the prompt block; without a tool that can read files there is none.
 
         Args:
@@ -499,6 +508,9 @@ class SkillsService:
             tools: the names of the agent's tools; by default it can read files.
             most_chars: a limit beside that of the settings, for who has less room.
         """
+        # Late: a hook and a route render nothing.
+        from prowess.skills.prompt import PromptBlock, can_read
+
         block = self.snapshot(agent_id).block
         if most_chars is not None and len(block.text) > most_chars:
             visible = [s for s in self.snapshot(agent_id).usable if s.invocation.model]
@@ -549,10 +561,12 @@ class SkillsService:
         agent: AgentSettings,
         last_used: Callable[[], Mapping[str, int]],
         most_chars: int | None = None,
-    ) -> PromptBlock:
+    ) -> "PromptBlock":
         """Render a block; which skills were used is asked for only when some must go."""
+        from prowess.skills.prompt import Worth, escape, render
+
         skills, homes = self.settings.skills, self.places.homes
-        limits, note = _limits_of(agent, skills.limits, most_chars), _node_note(self.settings)
+        limits, note = _limits_of(agent, skills.limits, most_chars), escape(_node_note(skills))
         worth = Worth(pinned=skills.pinned)
         block = render(visible, limits=limits, worth=worth, homes=homes, note=note)
         uses = last_used() if block.dropped else {}
@@ -623,9 +637,8 @@ def _limits_of(agent: AgentSettings, limits: Limits, most_chars: int | None) -> 
     return replace(limits, max_skills_prompt_chars=most)
 
 
-def _node_note(settings: Settings) -> str:
-    nodes = settings.skills.nodes
-    if not nodes:
+def _node_note(skills: SkillsSettings) -> str:
+    if not skills.nodes:
         return ""
-    names = escape(one_line(", ".join(node.name for node in nodes)))
+    names = one_line(", ".join(node.name for node in skills.nodes))
     return f"Some skills need a remote machine ({names}): run their commands there."

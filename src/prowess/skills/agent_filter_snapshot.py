@@ -9,11 +9,14 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from prowess.late import dataclass
 from prowess.settings import AgentSettings
 from prowess.skills.model import Skill
-from prowess.skills.prompt import PromptBlock
+
+if TYPE_CHECKING:
+    from prowess.skills.prompt import PromptBlock
 
 
 class MatchedBy(Enum):
@@ -96,7 +99,7 @@ class Snapshot(Allowed):
 
     version: int
     hash: str
-    block: PromptBlock
+    block: "PromptBlock"
 
     @property
     def skills(self) -> tuple[SnapshotSkill, ...]:
