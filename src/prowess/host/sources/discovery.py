@@ -60,6 +60,14 @@ class FoundFile(NamedTuple):
     real: str = ""
 
 
+def stamp_found(found: FoundFile) -> Stamp:
+    """Return the stamp of a file that may be a skill; its sidecar counts as part of it."""
+    stamp = stamp_file(found.path)
+    if found.has_sidecar:
+        stamp += stamp_file(os.path.join(found.folder, SIDECAR))
+    return stamp
+
+
 class _Entry(NamedTuple):
     """One name in a folder, and what it is: of a link, that it is one."""
 

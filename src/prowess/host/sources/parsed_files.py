@@ -17,17 +17,24 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, fields
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from prowess import skills
 from prowess.errors import PathError
-from prowess.host.files.containment import Root
-from prowess.host.files.handles import Stamp, stamp_file
+from prowess.host.files.handles import (
+    Content,
+    Folder,
+    Stamp,
+    hold_real,
+    read_bounded,
+    refuse_link,
+    step,
+)
 from prowess.host.files.state_files import KeptFiles, stamp_code
-from prowess.host.sources.discovery import SIDECAR, FoundFile
+from prowess.host.sources.discovery import FoundFile
 from prowess.skills.catalog import AddressedSkill, list_addressed
 from prowess.skills.model import (
     Diagnostic,
@@ -64,14 +71,6 @@ class ReadFile(NamedTuple):
     parsed: Parsed
     # Whether another process finds it by now.
     kept: bool = False
-
-
-def stamp_found(found: FoundFile) -> Stamp:
-    """Return the stamp of a file that may be a skill; its sidecar counts as part of it."""
-    stamp = stamp_file(found.path)
-    if found.has_sidecar:
-        stamp += stamp_file(os.path.join(found.folder, SIDECAR))
-    return stamp
 
 
 class ParsedFiles:
@@ -218,7 +217,7 @@ def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
 _REFERENCES = ("references", "reference")
 # They tell people about the folder, not the agent about the job.
 _FOR_PEOPLE = ("readme", "license", "changelog", "contributing", "security")
-_LARGEST = 1_000_000
+_LARGEST, _MOST_ENTRIES = 1_000_000, 100_000
 
 
 class ReferenceFiles:
@@ -226,25 +225,27 @@ class ReferenceFiles:
 
     def stamp(self, skill: Skill) -> str:
         """Return what changes when a reference file does; empty where there is none."""
-        if not _may_have(skill):
-            return ""
-        with suppress(PathError), Root.open_real(skill.place) as root:
-            return repr(list(_list_references(root, skill)))
+        found = []
         # Whoever reads the skill is told what stands in the way.
-        return ""
+        with suppress(PathError, OSError):
+            for folder, name, state in _list_references(skill):
+                path = os.path.relpath(os.path.join(folder.path, name), skill.place)
+                found.append((path, state.st_size, state.st_mtime_ns))
+        return repr(found) if found else ""
 
     def read(self, skill: Skill, most: int) -> str:
         """Return the text of the reference files, one after the other, `most` characters of it."""
         found = ""
-        if not _may_have(skill):
-            return found
-        with suppress(PathError), Root.open_real(skill.place) as root:
-            for path, _, _ in _list_references(root, skill):
+        with suppress(PathError, OSError):
+            for folder, name, _ in _list_references(skill):
                 if len(found) >= most:
                     break
                 # One that cannot be read leaves the others.
-                with suppress(PathError):
-                    found += f"\n{root.read(path, _LARGEST).decode('utf-8', 'replace')}"
+                with suppress(PathError, OSError):
+                    refuse_link(folder, name, name)
+                    read = read_bounded(folder.at(name), _LARGEST, dir_fd=folder.fd)
+                    if isinstance(read, Content):
+                        found += f"\n{read.data.decode('utf-8', 'replace')}"
         return found[:most]
 
 
@@ -261,11 +262,15 @@ def _is_reference(name: str) -> bool:
     return lower.endswith(".md") and not lower.startswith(_FOR_PEOPLE) and lower != "skill.md"
 
 
-def _list_references(root: Root, skill: Skill) -> Iterator[tuple[str, int, int]]:
-    """Yield each file with its size and when it changed last, by name."""
+def _list_references(skill: Skill) -> Iterator[tuple[Folder, str, os.stat_result]]:
+    """Yield each file with the folder that it is in, by name."""
+    if not _may_have(skill):
+        return
     beside = {name.rstrip("/") for name in skill.resources}
-    for folder in ("", *(name for name in _REFERENCES if name in beside)):
-        for name, state in sorted(root.list(folder)):
-            if _is_reference(name) and state.st_size <= _LARGEST:
-                path = f"{folder}/{name}" if folder else name
-                yield path, state.st_size, state.st_mtime_ns
+    with ExitStack() as held:
+        place = held.enter_context(hold_real(skill.place))
+        inner = (name for name in _REFERENCES if name in beside)
+        for folder in (place, *(held.enter_context(step(place, name, name)) for name in inner)):
+            for name, state in folder.entries(_MOST_ENTRIES):
+                if _is_reference(name) and state.st_size <= _LARGEST:
+                    yield folder, name, state

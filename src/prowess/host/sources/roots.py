@@ -32,9 +32,10 @@ from prowess.host.sources.discovery import (
     find_plugin_sources,
     read_found,
     read_sidecar,
+    stamp_found,
 )
 from prowess.host.sources.harness_folders import PERSONAL, PROJECT, HarnessFolder
-from prowess.host.sources.parsed_files import ParsedFiles, ReadFile, stamp_found
+from prowess.host.sources.parsed_files import ParsedFiles, ReadFile
 from prowess.late import dataclass
 from prowess.runtime.ports import Scan
 from prowess.safety.paths import is_hidden

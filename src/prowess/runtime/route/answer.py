@@ -231,7 +231,6 @@ class _Kept:
     stale: Mapping[str, StaleSkill]
     encoder: Encoder | None
     built: Built
-    references: tuple[str, ...]
     at: float
 
 
@@ -470,7 +469,7 @@ class RoutingService:
         if now - kept.at > PAUSE_S:
             # Now and then: nothing else says that a file beside a page has changed.
             references = self._builder.stamp_references(allowed.usable)
-            if kept.built.problem or kept.references != references:
+            if kept.built.problem or kept.built.references != references:
                 return None
             self._indexes[allowed.agent_id] = replace(kept, at=now)
         return kept.built.index
@@ -478,11 +477,8 @@ class RoutingService:
     def _made(self, allowed: Allowed, progress: Progress | None) -> SkillIndex:
         examples, encoder = self._tools.examples.read(), self.encoder()
         now, stale = self._tools.seconds(), self._tools.stale()
-        references = self._builder.stamp_references(allowed.usable)
         built = self._built(allowed.usable, encoder, examples, progress)
-        self._indexes[allowed.agent_id] = _Kept(
-            allowed, examples, stale, encoder, built, references, now
-        )
+        self._indexes[allowed.agent_id] = _Kept(allowed, examples, stale, encoder, built, now)
         return built.index
 
     def index_of(self, skills: Sequence[Skill], progress: Progress | None = None) -> SkillIndex:

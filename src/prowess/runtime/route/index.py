@@ -197,6 +197,8 @@ class Built:
     problem: str
     # Whether the encoder was asked for anything, and so has shown that it works.
     encoded: bool
+    # The stamps of the reference files beside the skills.
+    references: tuple[str, ...] = ()
 
 
 class _Read(NamedTuple):
@@ -233,11 +235,12 @@ class IndexBuilder:
         """Index `skills`; without a working encoder the index has words and no vectors."""
         if self._indexes is None or not skills:
             return self._make(skills, encoder, examples, progress)
-        key = _key(self._weigh(skills), encoder, examples, self.stamp_references(skills))
+        references = self.stamp_references(skills)
+        key = _key(self._weigh(skills), encoder, examples, references)
         kept = self._indexes.load(key)
         found = None if kept is None else unpack_index(kept, skills)
         if found is not None:
-            return Built(found, problem="", encoded=False)
+            return Built(found, problem="", encoded=False, references=references)
         built = self._make(skills, encoder, examples, progress)
         if not built.problem:
             self._indexes.save(key, pack_index(built.index))
@@ -258,8 +261,9 @@ class IndexBuilder:
         *,
         guests: int = 0,
     ) -> Built:
+        references, progress = self.stamp_references(skills), progress or _show_nothing
         with self._lock:
-            read = self._read_all(self._weigh(skills), examples, progress or _show_nothing)
+            read = self._read_all(self._weigh(skills), examples, references, progress)
         evidence = add_handoffs([one.evidence for one in read], guests=guests)
         # Before the vectors are there: the two together would take twice the memory.
         lexical = replace(
@@ -269,9 +273,7 @@ class IndexBuilder:
         encoded, problem, asked = None, "", False
         if encoder is not None:
             try:
-                vectors, asked = self._encode(
-                    encoder, list_index_texts(evidence), progress or _show_nothing
-                )
+                vectors, asked = self._encode(encoder, list_index_texts(evidence), progress)
                 encoded = Encoded(vectors, encoder.id, encoder.english_only)
                 del vectors
             except EncoderError as error:
@@ -279,7 +281,7 @@ class IndexBuilder:
         index = SkillIndex.build(skills, evidence, lexical, encoded)
         del encoded
         self._tidy()
-        return Built(index, problem, asked)
+        return Built(index, problem, asked, references)
 
     def stamp_references(self, skills: Sequence[Skill]) -> tuple[str, ...]:
         """Return what changes when a reference file of one of the skills does."""
@@ -293,10 +295,14 @@ class IndexBuilder:
         return [_without_stale(skill, stale.get(skill.path)) for skill in skills]
 
     def _read_all(
-        self, skills: Sequence[Skill], examples: Mapping[str, Examples], progress: Progress
+        self,
+        skills: Sequence[Skill],
+        examples: Mapping[str, Examples],
+        references: Sequence[str],
+        progress: Progress,
     ) -> list[_Read]:
         known, kept, found = self._read, {}, []
-        stamps = self.stamp_references(skills) or ("",) * len(skills)
+        stamps = references or ("",) * len(skills)
         for done, (skill, stamp) in enumerate(zip(skills, stamps, strict=True)):
             mine = examples.get(skill.name, Examples())
             key = f"{_name_of(skill, mine)}\0{stamp}"
