@@ -48,8 +48,8 @@ from prowess.gateway.frames import (
 )
 from prowess.gateway.hub import UNKNOWN, Metrics
 from prowess.gateway.limits import Clock, GatewayLimits
-from prowess.runtime.ports import timed
 from prowess.skills.text import one_line
+from prowess.spans import timed
 from prowess.wire.handshake import NODE, OPERATOR
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from prowess.errors import EncoderError, PathError, contain
+from prowess.errors import EncoderError, PathError
 from prowess.hooks.answers import Incoming, answer, pack_call, read, unpack_call
 from prowess.hooks.harness import LIMIT_VARIABLE, Harness, HookCall, Moment
 from prowess.host.harness.call_records import HookLog, HookMarks, place_to_index
@@ -31,6 +31,7 @@ from prowess.host.sources.harness_folders import (
     list_session_roots,
 )
 from prowess.runtime.harness.hook import HookService, read_typed
+from prowess.spans import contain
 from prowess.wiring.library import HOOK, WARM_HOOK, Runtime, open_runtime
 
 if TYPE_CHECKING:

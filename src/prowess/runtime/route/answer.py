@@ -27,13 +27,11 @@ from prowess.runtime.ports import (
     Encoder,
     Examples,
     ExampleStore,
-    Id,
     IndexStore,
     Judge,
     ReferenceTexts,
     StaleSkill,
     VectorStore,
-    timed,
 )
 from prowess.runtime.route.index import PAUSE_S, Built, IndexBuilder, Meaning, Progress
 from prowess.runtime.service import SkillsService
@@ -50,6 +48,7 @@ from prowess.skills.explanation import (
     explain_unreached,
 )
 from prowess.skills.model import Diagnostic, Severity, Skill
+from prowess.spans import Id, timed
 from prowess.transcripts.turns import Role, read_turns
 
 if TYPE_CHECKING:
