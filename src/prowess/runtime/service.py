@@ -60,7 +60,8 @@ class WorkspaceState:
     settings: Settings
     scan: Scan
     catalog: Catalog
-    # The programs and variables that any of its skills asks for.
+    # The skills that may come to be used, and the programs and variables that any of them asks for.
+    asked: tuple[Skill, ...]
     bins: frozenset[str]
     variables: frozenset[str]
     facts: HostFacts
@@ -131,7 +132,7 @@ class Workspace:
         scan = self.sources.scan(settings, changed)
         by_readiness = settings.skills.load.precedence is Precedence.OPENPOCKET
         if old is not None and scan is old.scan and settings is old.settings:
-            catalog, bins, variables = old.catalog, old.bins, old.variables
+            catalog, asked, bins, variables = old.catalog, old.asked, old.bins, old.variables
         else:
             catalog = merge(scan.skills, settings.skills.load.precedence)
             # Who gets a name may depend on what is ready, so there everybody's needs are asked for.
@@ -139,7 +140,6 @@ class Workspace:
             bins = eligibility.needed_bins(asked) | {"brew"}
             variables = eligibility.needed_env(asked)
         facts = self._facts.probe(bins, variables)
-        asked = scan.skills if by_readiness else catalog.skills
         blocks = self._find_blocks(asked, settings, changed)
         withheld = self._find_withheld(catalog, settings)
         is_same = old is not None and catalog is old.catalog and facts == old.facts
@@ -154,6 +154,7 @@ class Workspace:
             settings=settings,
             scan=scan,
             catalog=catalog,
+            asked=asked,
             bins=bins,
             variables=variables,
             facts=facts,
