@@ -118,7 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None:
             # A process of its own, which this ends.
             answer_and_leave()
-        return answer_hook()
+        return answer_call()
     if argv is None and args[:1] == _MCP:
         from prowess.cli.harness import mcp_lane
 
@@ -170,7 +170,7 @@ def _count_seconds() -> float:
     return whole - (time.monotonic() - _call.begun)
 
 
-def answer_hook() -> int:
+def answer_call() -> int:
     """Answer the payload on standard input; return the exit code, which is always zero."""
     # The process may be older than the call.
     _call.begun, _call.payload = time.monotonic(), None

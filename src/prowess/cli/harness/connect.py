@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import click
 
-from prowess.cli.main import answer_hook, limit_time
+from prowess.cli.main import answer_call, limit_time
 from prowess.cli.render import ProgressBar, asks, print_json, print_text
 from prowess.cli.terminal import Common, NearChoice, common, json_option, workspace_option
 from prowess.errors import ProwessError
@@ -237,7 +237,7 @@ def hook_command(*, learn: bool, index: bool) -> int:
     `prowess connect` registers it. Example: prowess hook < payload.json
     """
     if not learn and not index:
-        return answer_hook()
+        return answer_call()
     limit_time(_MOST_SECONDS)
     current = current_folder()
     take_place, work = (place_to_index, _index) if index else (place_to_learn, _learn)
