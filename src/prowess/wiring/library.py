@@ -18,8 +18,13 @@ from prowess.host.config.file import ConfigFile
 from prowess.host.files.handles import stamp_file
 from prowess.host.files.state_files import ACCEPTANCES_FILE, PolicyPlaces
 from prowess.host.processes.facts import LocalFacts
-from prowess.host.sources.parsed_files import KeptListings
-from prowess.host.sources.roots import Folders, FolderSources, expand_path, has_many_folders
+from prowess.host.sources.roots import (
+    Folders,
+    FolderSources,
+    KeptListings,
+    expand_path,
+    has_many_folders,
+)
 from prowess.host.store.reports import BlockFinder, SkillVerdicts, VerdictPorts
 from prowess.runtime.ports import KnownVerdict, ScanPatience
 from prowess.runtime.service import Places, SkillsService, Workspace, WorkspaceState
@@ -113,7 +118,7 @@ class Runtime:
     def routing(self) -> "RoutingService":
         """What finds the right skills for a message, made on first use."""
         if self._routing is None:
-            from prowess.host.sources.parsed_files import ReferenceFiles
+            from prowess.host.sources.discovery import ReferenceFiles
             from prowess.host.store import routing as files
             from prowess.host.store.routing import FreshnessFile
             from prowess.runtime.route.answer import RoutingPorts, RoutingService
