@@ -137,14 +137,6 @@ class Walk:
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class SourceRoots:
-    """Folders to search, existing or not, and problems with configured ones."""
-
-    sources: list[Source] = field(default_factory=list)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-
-
 def reads_standalone(source: Source, mode: SpecMode) -> bool:
     """Return whether plain Markdown files of this root are skills of their own."""
     if mode is SpecMode.STRICT or source.kind is not RootKind.SKILLS:

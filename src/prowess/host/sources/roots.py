@@ -29,14 +29,19 @@ from prowess.host.sources.discovery import (
     FolderCache,
     FoundFile,
     RootWalker,
-    SourceRoots,
     Walk,
     list_resources,
     make_document,
     read_found,
     stamp_found,
 )
-from prowess.host.sources.harness_folders import PERSONAL, PROJECT, HarnessFolder
+from prowess.host.sources.harness_folders import (
+    PERSONAL,
+    PROJECT,
+    HarnessFolder,
+    SourceRoots,
+    find_plugin_sources,
+)
 from prowess.late import dataclass
 from prowess.runtime.ports import Scan
 from prowess.settings import Settings
@@ -138,9 +143,6 @@ def _add_extra(workspace: str, folders: Folders, settings: Settings, roots: Sour
         roots.sources.append(Source(tier=Tier.EXTRA, root=root))
     paths = [expand_path(path, folders.home, workspace) for path in settings.plugins.paths]
     if paths:
-        # Late: most have none.
-        from prowess.host.sources.plugins import find_plugin_sources
-
         plugins = find_plugin_sources(paths, settings.plugins.disabled)
         roots.sources += plugins.sources
         roots.diagnostics += plugins.diagnostics
