@@ -71,7 +71,7 @@ COMMANDS = {
         "learning.sessions",
         "Show what skills did in your sessions, and which were missed.",
     ),
-    "workshop": ("workshop", "Review what was learned, and turn it into skills."),
+    "workshop": ("workshop.proposals", "Review what was learned, and turn it into skills."),
     "serve": ("serve", "Run the gateway for every client, in one process."),
     "db": ("serve", "Make, move and check the database of a fleet of gateways."),
     "experience": (

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from prowess.errors import PolicyError, SkillNotFoundError, UnknownAgentError, UnsafeSkillError
 from prowess.late import dataclass
-from prowess.runtime.ports import (
-    FactsProbe,
-    Scan,
-    SettingsSource,
-    SkillJudge,
-    SkillSources,
-)
+from prowess.runtime.ports import FactsProbe, Scan, SettingsSource, SkillJudge, SkillSources
 from prowess.settings import (
     AgentSettings,
     Limits,

@@ -517,12 +517,7 @@ def _endpoint(settings: "EncoderSettings", address: str, environ: Mapping[str, s
 
 
 def _folder(folder: str) -> "Encoder":
-    from prowess.host.models.local import (
-        MARK,
-        OnnxEncoder,
-        SentenceTransformersEncoder,
-        find_model,
-    )
+    from prowess.host.models.local import MARK, OnnxEncoder, SentenceTransformersEncoder, find_model
 
     if find_model(folder) is not None:
         return OnnxEncoder(folder, english_only=False)
