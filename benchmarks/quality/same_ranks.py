@@ -26,9 +26,8 @@ from prowess.host.store.routing import SqliteVectors
 from prowess.hub.search import Access, DocumentIndex, NewDocument, read_asked, read_texts
 from prowess.hub.service import MOST_FOUND
 from prowess.hub.tables import HubDatabase
-from prowess.routing.index import pack_index
 from prowess.runtime.ports import Encoder, VectorStore
-from prowess.runtime.route.index import IndexBuilder
+from prowess.runtime.route.index import IndexBuilder, pack_index
 from prowess.skills.model import Skill
 from prowess.testing import make_skill
 from prowess.wiring.library import Runtime, open_runtime

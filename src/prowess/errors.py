@@ -51,8 +51,7 @@ An exception is for the caller who must act, so each says what to do next and ca
 """
 
 import errno
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from prowess.late import compile_late
 
@@ -491,20 +490,6 @@ class WatchUnavailableError(ProwessError):
     """The system's limits do not allow watching."""
 
     code = "watch.unavailable"
-
-
-@contextmanager
-def contain(tell: Callable[[Exception], object]) -> Iterator[None]:
-    """Let nothing that is raised inside go further, and tell of it instead.
-
-    For outermost frames alone: a thread, a hook, a turn of a chat, the code of others. What can be
-    expected is caught inside, by its name.
-    """
-    try:
-        yield
-    # Nobody can list ahead what it may be.
-    except Exception as error:  # noqa: BLE001
-        tell(error)
 
 
 def explain_failure(error: OSError, place: str = "") -> str:

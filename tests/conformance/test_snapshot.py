@@ -9,7 +9,7 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 from prowess import Skill, SkillsService
-from prowess.runtime.service import Turn
+from prowess.runtime.watch import Turn
 
 from .world import NO_BUNDLED, NO_SUCH_BIN, World, entries, openclaw, requires
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from tests.integration.house_world import House
 
-from prowess.runtime.ports import read_traceparent
+from prowess.spans import read_traceparent
 from prowess.wiring.events import EventFormatter
 
 SECRET = "wombat-7f20c1aa93"  # noqa: S105 - of processes that live for a test

@@ -412,10 +412,10 @@ def test_a_call_that_is_told_to_stop_is_noted_with_its_caller_and_its_time(
 ) -> None:
     # The payload came, and no answer yet.
     code = (
-        "import os, signal, time; from prowess.cli.harness import hook_lane;"
+        "import os, signal, time; from prowess.cli import main;"
         " from prowess.wiring import hook;"
         " hook.answer_alone = lambda *_: time.sleep(0.85) or os.kill(os.getpid(), signal.SIGTERM);"
-        " hook_lane.run_and_leave()"
+        " main.answer_and_leave()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -459,8 +459,7 @@ def test_a_payload_beyond_the_limit_is_noted_and_not_read(world: World) -> None:
 
 def test_a_process_that_goes_on_for_too_long_ends_well_and_is_noted(world: World) -> None:
     program = (
-        "import os; from prowess.cli.harness import hook_lane;"
-        " hook_lane.limit_time(0.01); os.read(os.pipe()[0], 1)"
+        "import os; from prowess.cli import main; main.limit_time(0.01); os.read(os.pipe()[0], 1)"
     )
 
     done = subprocess.run(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import prowess
-from prowess.host.sources.roots import find_named
+from prowess.host.sources.candidates import find_named
 from prowess.settings import Limits, SpecMode
 from prowess.skills.parse import split_sections
 from prowess.skills.validation import plan

@@ -61,9 +61,10 @@ from prowess.agents.events import (
     Used,
 )
 from prowess.agents.models import Opened
-from prowess.errors import ProwessError, contain
+from prowess.errors import ProwessError
 from prowess.routing.triggers_and_follow_ups import is_follow_up
 from prowess.runtime.run import AsyncRun, RunContext
+from prowess.spans import contain
 
 MOST_REQUESTS, MOST_CALLS, MOST_ANSWER_CHARS = 25, 50, 400_000
 

@@ -15,13 +15,7 @@ from typing import Any, NamedTuple, get_args
 
 import pydantic_ai
 from pydantic_ai.exceptions import ModelConnectionError, UserError
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    TextPart,
-    UserPromptPart,
-)
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.models import KnownModelName, Model, infer_model
 from pydantic_ai.models.function import (
     AgentInfo,

@@ -28,7 +28,7 @@ from prowess.cli.terminal import CommandGroup, Common, common, complete_skill, j
 from prowess.errors import ConfigKeyError
 from prowess.host.config.writer import check_value, is_known, is_text, split_key, write
 from prowess.host.safety import EntrySources
-from prowess.host.sources.discovery import find_plugin_sources
+from prowess.host.sources.harness_folders import find_plugin_sources
 from prowess.host.sources.roots import expand_path
 from prowess.runtime.config.redaction import show_config
 from prowess.skills.catalog import mark_source, owners

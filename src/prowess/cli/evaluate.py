@@ -23,7 +23,7 @@ from prowess.evaluation.metrics import (
 from prowess.evaluation.routing import BASELINES, OURS, Evaluation, NamedSkills, calibrate
 from prowess.evaluation.suites import Bench, Case, Suite, without_examples
 from prowess.host.evaluation import RoutingTestsFile, bench_folders, read_bench_folder, read_suites
-from prowess.host.sources.roots import find_named
+from prowess.host.sources.candidates import find_named
 from prowess.host.store.routing import ThresholdsFile
 from prowess.routing.model import Thresholds
 from prowess.skills.catalog import merge

@@ -10,15 +10,7 @@ from typing import Any
 
 import click
 
-from prowess.cli.render import (
-    Cell,
-    Column,
-    asks,
-    print_error,
-    print_json,
-    print_table,
-    print_text,
-)
+from prowess.cli.render import Cell, Column, asks, print_error, print_json, print_table, print_text
 from prowess.cli.terminal import (
     CommandGroup,
     Common,

@@ -13,7 +13,7 @@ from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.cli.sarif import to_sarif
 from prowess.cli.terminal import Common, common, json_option, workspace_option
 from prowess.errors import PathError, SkillNotFoundError
-from prowess.host.sources.roots import Candidate, find_named
+from prowess.host.sources.candidates import Candidate, find_named
 from prowess.host.writers.repairs import (
     Copied,
     copy_skill,

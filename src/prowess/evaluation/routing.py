@@ -508,7 +508,7 @@ class RoutingTests:
         if not tests:
             return []
         # What no scan has looked at yet is tested like the rest.
-        self._skills.settle(self._skills.snapshot(agent).hopeful, agent)
+        self._skills.settle(self._skills.allowed(agent).hopeful, agent)
         routing = self._routing()
         catalogue = NamedSkills.of(routing.index(agent), lambda skill: skill.name)
         there = set(catalogue.names)

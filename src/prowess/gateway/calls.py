@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from prowess.errors import ProwessError
-from prowess.runtime.ports import Timed
 from prowess.skills.text import one_line
+from prowess.spans import Timed
 
 Json: TypeAlias = dict[str, Any]
 # What a method sends: an object, or a list where other gateways send one.

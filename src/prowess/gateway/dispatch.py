@@ -39,17 +39,11 @@ from prowess.gateway.calls import (
     describe_missing,
     first_problem,
 )
-from prowess.gateway.frames import (
-    RequestFrame,
-    encode,
-    error_response,
-    ok_response,
-    response_text,
-)
+from prowess.gateway.frames import RequestFrame, encode, error_response, ok_response, response_text
 from prowess.gateway.hub import UNKNOWN, Metrics
 from prowess.gateway.limits import Clock, GatewayLimits
-from prowess.runtime.ports import timed
 from prowess.skills.text import one_line
+from prowess.spans import timed
 from prowess.wire.handshake import NODE, OPERATOR
 
 log = logging.getLogger(__name__)

@@ -66,7 +66,7 @@ from prowess.gateway.gate import (
 )
 from prowess.gateway.hub import Hub
 from prowess.gateway.limits import EVENTS, FailureTable, GatewayOptions, TokenBucket
-from prowess.runtime.ports import read_traceparent
+from prowess.spans import read_traceparent
 
 log = logging.getLogger(__name__)
 

@@ -10,13 +10,7 @@ from typing import Any, NamedTuple
 
 from prowess.data import read_table, read_text
 from prowess.hooks.harness import LIMIT_VARIABLE, Harness
-from prowess.hooks.registrations import (
-    OWN_TEXT,
-    ConnectScope,
-    Format,
-    Program,
-    SettingsTarget,
-)
+from prowess.hooks.registrations import OWN_TEXT, ConnectScope, Format, Program, SettingsTarget
 
 _FILES = "hooks/targets.toml"
 _MS = 1_000

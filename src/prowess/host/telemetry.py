@@ -27,7 +27,7 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace.status import Status, StatusCode
 
-from prowess.runtime.ports import Id, Timed
+from prowess.spans import Id, Timed
 
 _SCOPE = "prowess"
 _CALL = "call"

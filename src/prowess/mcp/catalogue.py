@@ -112,13 +112,13 @@ class McpCatalogue:
     def usable(self) -> tuple[Skill, ...]:
         """Return what the agent may use now, what is hidden from its model included."""
         self._look()
-        return self._skills.snapshot(self._agent_id).usable
+        return self._skills.allowed(self._agent_id).usable
 
     def waiting(self) -> tuple[Skill, ...]:
         """Return what the agent could use, if only it were scanned."""
-        snapshot = self._skills.snapshot(self._agent_id)
-        known = {skill.path for skill in snapshot.usable}
-        return tuple(skill for skill in snapshot.hopeful if skill.path not in known)
+        allowed = self._skills.allowed(self._agent_id)
+        known = {skill.path for skill in allowed.usable}
+        return tuple(skill for skill in allowed.hopeful if skill.path not in known)
 
     def visible(self) -> tuple[Skill, ...]:
         """Return what the agent's model may choose now."""
@@ -140,7 +140,7 @@ class McpCatalogue:
 
     def held_commands(self) -> tuple[SkillCommand, ...]:
         """Return those that the scanner keeps back: who asks for one is told so, or gets it now."""
-        held = self._skills.snapshot(self._agent_id).held
+        held = self._skills.allowed(self._agent_id).held
         return tuple(one for one in build_commands(held) if one.dispatch is None)
 
     def named(self, name: str) -> Skill:
@@ -309,7 +309,7 @@ class McpCatalogue:
 
     def _find_held_back(self, name: str) -> Skill | None:
         """Return a skill that only waited for its scan; one that is blocked is told of."""
-        for skill in self._skills.snapshot(self._agent_id).held:
+        for skill in self._skills.allowed(self._agent_id).held:
             if skill.invocation.model and addressed_name(skill) == name:
                 missed = SkillNotFoundError(name, [])
                 return self._skills.wait_for(skill.name, self._agent_id, missed)

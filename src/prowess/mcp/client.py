@@ -28,13 +28,7 @@ from urllib.parse import unquote
 import anyio.to_thread
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    PaginatedRequestParams,
-    PaginatedResult,
-    Request,
-    Result,
-    TextResourceContents,
-)
+from mcp_types import PaginatedRequestParams, PaginatedResult, Request, Result, TextResourceContents
 from pydantic import ValidationError
 
 from prowess.errors import UnsafeSkillError

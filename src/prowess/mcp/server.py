@@ -43,7 +43,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from prowess.errors import ConfigError, ProwessError, StoreError, contain
+from prowess.errors import ConfigError, ProwessError, StoreError
 from prowess.mcp.greeting import INCOMPLETE
 from prowess.mcp.protocol import (
     BYTES,
@@ -72,6 +72,7 @@ from prowess.mcp.protocol import (
 )
 from prowess.mcp.service import ClientView, Notices
 from prowess.skills.text import one_line
+from prowess.spans import contain
 
 if TYPE_CHECKING:
     from prowess.mcp.catalogue import Directory, DirectoryEntry, ListPage, Page

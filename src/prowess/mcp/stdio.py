@@ -15,11 +15,7 @@ import anyio.from_thread
 import anyio.to_thread
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.stdio import stdio_server
-from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
-    CLIENT_INFO_META_KEY,
-    PROTOCOL_VERSION_META_KEY,
-)
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from prowess.mcp.greeting import Greeting

@@ -486,7 +486,7 @@ def _find_excluded(
             if skill.name in context.loaded
         }
     if not context.bundled:
-        found |= {place: OURS for place, skill in enumerate(index.skills) if skill.bundled}
+        found |= dict.fromkeys(index.hints.ours, OURS)
     found |= {place: _explain_veto(hint.veto) for place, hint in hints.items() if hint.veto}
     return found
 

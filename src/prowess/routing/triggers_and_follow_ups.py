@@ -131,6 +131,8 @@ class HintIndex:
         # By the first word of the name: a message has few words, a catalogue many names.
         self._names: dict[str, list[tuple[int, str]]] = {}
         self._triggers: dict[int, _Triggers] = {}
+        # What we ship is meant only where somebody speaks of us.
+        self.ours = [index for index, skill in enumerate(skills) if skill.bundled]
         for index, skill in enumerate(skills):
             for name in {fold(skill.name), fold(skill.key)} - {""}:
                 first = _WORD.search(name)

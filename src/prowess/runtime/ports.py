@@ -1,32 +1,16 @@
-"""What the use cases need from the world, and what they tell it.
+"""What the use cases need from the world.
 
 Each port has one adapter under `host` and one, in memory, in `prowess.testing`.
-
-Events go through the standard library's log, so that a program that embeds Prowess decides about
-them as about all others, and where nobody listens nothing is measured: a word for what happened,
-ids, and how long it took, never a text of anybody. What takes time is told once it is over, and
-knows what it was a part of: whoever wants spans makes them of the same events.
 """
 
-import os
-import sys
-import time
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import field
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
-from prowess.late import compile_late, dataclass
+from prowess.late import dataclass
 from prowess.settings import Settings
 from prowess.skills.agent_filter_snapshot import SnapshotSkill
 from prowess.skills.eligibility import HostFacts, ScannerBlock
@@ -34,7 +18,6 @@ from prowess.skills.model import Diagnostic, Skill, Source
 
 if TYPE_CHECKING:
     # Most commands log nothing.
-    import logging
 
     # Most commands never touch a vector, and numpy takes longer to load than they take to run.
     import numpy as np
@@ -393,77 +376,3 @@ class Watcher(Protocol):
         Raises:
             WatchUnavailableError: the system's limits are exhausted.
         """
-
-
-# The level of that name; to look it up would load what most commands do not need.
-_DEBUG = 10
-# As far as the values of a log go: no texts, no objects.
-Id = str | int | float | bool
-
-
-@dataclass(slots=True, kw_only=True)
-class Timed:
-    """Something that takes time: when it began, what it is a part of, and how it ended."""
-
-    what: str
-    parent: "Timed | None" = None
-    # Of all that belongs to one request, and of this part alone; random, as tracing wants them.
-    trace_id: int = field(default_factory=lambda: _make_id(16))
-    span_id: int = field(default_factory=lambda: _make_id(8))
-    began_ns: int = field(default_factory=time.time_ns)
-    took_ns: int = 0
-    # What kind of error ended it; empty where none did.
-    failed: str = ""
-    ids: dict[str, Id] = field(default_factory=dict)
-    # Whether it is somebody else's, of whom only the ids are known; None where it is ours.
-    sampled_elsewhere: bool | None = None
-
-
-_TRACEPARENT = compile_late(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?")
-
-
-def read_traceparent(text: str) -> Timed | None:
-    """Return what a request is a part of, as the header `traceparent` says; None where none is."""
-    found = _TRACEPARENT.fullmatch(text.strip())
-    if found is None or text.startswith("ff"):
-        return None
-    trace_id, span_id, flags = (int(part, 16) for part in found.groups())
-    if not trace_id or not span_id:
-        return None
-    is_sampled = bool(flags & 1)
-    return Timed(what="", trace_id=trace_id, span_id=span_id, sampled_elsewhere=is_sampled)
-
-
-def _make_id(size: int) -> int:
-    # Nothing but zeros would be no id.
-    return int.from_bytes(os.urandom(size), "big") or 1
-
-
-_running: ContextVar[Timed | None] = ContextVar("running", default=None)
-
-
-@contextmanager
-def timed(
-    log: "logging.Logger", what: str, part_of: Timed | None = None, /, **ids: Id
-) -> Iterator[dict[str, Id]]:
-    """Log what is done in this block once it is over; more ids may be put into what it yields."""
-    if not log.isEnabledFor(_DEBUG):
-        yield {}
-        return
-    parent = _running.get() or part_of
-    event = Timed(what=what, parent=parent, ids=ids)
-    if parent is not None:
-        event.trace_id = parent.trace_id
-    token, began = _running.set(event), time.perf_counter_ns()
-    is_whole = False
-    try:
-        yield event.ids
-        is_whole = True
-    finally:
-        _running.reset(token)
-        kind = sys.exc_info()[0]
-        event.failed = "" if is_whole or kind is None else kind.__name__
-        event.took_ns = time.perf_counter_ns() - began
-        ended = {"failed": event.failed} if event.failed else {}
-        extra = {**event.ids, **ended, "ms": round(event.took_ns / 1e6, 1), "timed": event}
-        log.debug(what, extra=extra)

@@ -44,9 +44,9 @@ from prowess.skills.model import Skill
 if TYPE_CHECKING:
     from prowess.routing.model import Route
     from prowess.runtime.route.answer import RoutingService
-    from prowess.runtime.service import Sessions
     from prowess.runtime.skill_texts import SkillText, SkillTexts
     from prowess.runtime.usage import UsageLog
+    from prowess.runtime.watch import Sessions
     from prowess.runtime.workshop.service import WorkshopService
     from prowess.workshop.proposal import Proposal
 

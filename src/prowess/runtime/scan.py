@@ -13,8 +13,8 @@ from hashlib import sha256
 from threading import RLock
 from typing import NamedTuple, Protocol
 
-from prowess.errors import AcceptanceError, ModelError, contain
-from prowess.runtime.ports import KnownVerdict, LanguageModel, timed
+from prowess.errors import AcceptanceError, ModelError
+from prowess.runtime.ports import KnownVerdict, LanguageModel
 from prowess.safety.judging.packages import find_lookalike
 from prowess.safety.model import (
     Confidence,
@@ -38,6 +38,7 @@ from prowess.safety.review import (
 )
 from prowess.safety.rules.table import Acceptance, read_rules, read_version
 from prowess.safety.scan import TIME_LIMIT, ScanOptions, lower_accepted, scan
+from prowess.spans import contain, timed
 
 log = logging.getLogger(__name__)
 

@@ -1,30 +1,34 @@
 """The skills service: what every edge asks, the terminal and programs alike.
 
 It answers per agent: each agent has a workspace, a filter and a budget. A workspace is looked at
-again with as little work as possible, and a session keeps its snapshot through a turn. Nothing here
-touches files; the ports do.
+again with as little work as possible. Nothing here touches files; the ports do.
 """
 
 import functools
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from prowess.errors import PolicyError, SkillNotFoundError, UnknownAgentError, UnsafeSkillError
 from prowess.late import dataclass
-from prowess.runtime.ports import (
-    FactsProbe,
-    Scan,
-    SessionStore,
-    SettingsSource,
-    SkillJudge,
-    SkillSources,
-    StoredSnapshot,
+from prowess.runtime.ports import FactsProbe, Scan, SettingsSource, SkillJudge, SkillSources
+from prowess.settings import (
+    AgentSettings,
+    Limits,
+    Precedence,
+    SettingProblem,
+    Settings,
+    SkillsSettings,
 )
-from prowess.settings import AgentSettings, Limits, Precedence, SettingProblem, Settings
 from prowess.skills import eligibility
-from prowess.skills.agent_filter_snapshot import AgentFilter, MatchedBy, Snapshot, fingerprint
+from prowess.skills.agent_filter_snapshot import (
+    AgentFilter,
+    Allowed,
+    MatchedBy,
+    Snapshot,
+    fingerprint,
+)
 from prowess.skills.catalog import (
     Catalog,
     Shadowed,
@@ -37,8 +41,10 @@ from prowess.skills.catalog import (
 )
 from prowess.skills.eligibility import HostFacts, ScannerBlock, Verdict
 from prowess.skills.model import Diagnostic, Skill, diagnose
-from prowess.skills.prompt import PromptBlock, Worth, can_read, escape, render
 from prowess.skills.text import one_line
+
+if TYPE_CHECKING:
+    from prowess.skills.prompt import PromptBlock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +54,8 @@ class WorkspaceState:
     settings: Settings
     scan: Scan
     catalog: Catalog
-    # The programs and variables that any of its skills asks for.
+    # The skills that may come to be used, and the programs and variables that any of them asks for.
+    asked: tuple[Skill, ...]
     bins: frozenset[str]
     variables: frozenset[str]
     facts: HostFacts
@@ -119,7 +126,7 @@ class Workspace:
         scan = self.sources.scan(settings, changed)
         by_readiness = settings.skills.load.precedence is Precedence.OPENPOCKET
         if old is not None and scan is old.scan and settings is old.settings:
-            catalog, bins, variables = old.catalog, old.bins, old.variables
+            catalog, asked, bins, variables = old.catalog, old.asked, old.bins, old.variables
         else:
             catalog = merge(scan.skills, settings.skills.load.precedence)
             # Who gets a name may depend on what is ready, so there everybody's needs are asked for.
@@ -127,7 +134,6 @@ class Workspace:
             bins = eligibility.needed_bins(asked) | {"brew"}
             variables = eligibility.needed_env(asked)
         facts = self._facts.probe(bins, variables)
-        asked = scan.skills if by_readiness else catalog.skills
         blocks = self._find_blocks(asked, settings, changed)
         withheld = self._find_withheld(catalog, settings)
         is_same = old is not None and catalog is old.catalog and facts == old.facts
@@ -142,6 +148,7 @@ class Workspace:
             settings=settings,
             scan=scan,
             catalog=catalog,
+            asked=asked,
             bins=bins,
             variables=variables,
             facts=facts,
@@ -326,6 +333,7 @@ class SkillsService:
         self._last_used = last_used
         self._workspaces: dict[str, Workspace] = {}
         self._current: Settings | None = None
+        self._allowed: dict[str, tuple[WorkspaceState, Allowed]] = {}
         self._snapshots: dict[str, tuple[WorkspaceState | None, Snapshot]] = {}
         self._uses: Mapping[str, int] = {}
 
@@ -382,6 +390,7 @@ class SkillsService:
             self.reconsider()
         before = {agent_id: snapshot for agent_id, (_, snapshot) in self._snapshots.items()}
         known = {agent.id for agent in self._current.agents}
+        self._allowed = {key: kept for key, kept in self._allowed.items() if key in known}
         self._snapshots = {key: kept for key, kept in self._snapshots.items() if key in known}
         return any(
             agent_id not in known or self.snapshot(agent_id).version != snapshot.version
@@ -456,14 +465,22 @@ class SkillsService:
         return status.skill
 
     @_hold_lock
+    def allowed(self, agent_id: str | None = None) -> Allowed:
+        """Return what the agent may use now, for who has no use for a prompt or a version."""
+        agent, state = self.agent(agent_id), self.workspace(agent_id).state(self.settings)
+        known = self._allowed.get(agent.id)
+        if known is None or known[0] is not state:
+            known = self._allowed[agent.id] = (state, _allow(agent, state))
+        return known[1]
+
+    @_hold_lock
     def snapshot(self, agent_id: str | None = None) -> Snapshot:
         """Return what the agent may use now; the version moves only when the meaning did."""
-        agent, workspace = self.agent(agent_id), self.workspace(agent_id)
-        state = workspace.state(self.settings)
+        agent, state = self.agent(agent_id), self.workspace(agent_id).state(self.settings)
         known = self._snapshots.get(agent.id)
         if known is not None and known[0] is state:
             return known[1]
-        fresh = self._build(agent, state)
+        fresh = self._build(agent, self.allowed(agent_id))
         if known is not None and known[1].hash == fresh.hash:
             fresh = replace(fresh, version=known[1].version)
         else:
@@ -478,7 +495,7 @@ class SkillsService:
         *,
         tools: Collection[str] | None = None,
         most_chars: int | None = None,
-    ) -> PromptBlock:
+    ) -> "PromptBlock":
         """Return the prompt block; without a tool that can read files there is none.
 
         Args:
@@ -486,6 +503,9 @@ class SkillsService:
             tools: the names of the agent's tools; by default it can read files.
             most_chars: a limit beside that of the settings, for who has less room.
         """
+        # Late: a hook and a route render nothing.
+        from prowess.skills.prompt import PromptBlock, can_read
+
         block = self.snapshot(agent_id).block
         if most_chars is not None and len(block.text) > most_chars:
             visible = [s for s in self.snapshot(agent_id).usable if s.invocation.model]
@@ -511,28 +531,18 @@ class SkillsService:
         """Return the files of a skill, relative to its folder."""
         return self.workspace(agent_id).sources.resources(self.find(name, agent_id).skill)
 
-    def _build(self, agent: AgentSettings, state: WorkspaceState) -> Snapshot:
-        agent_filter = AgentFilter.of(agent)
-        set_up = tuple(
-            skill
-            for name, skill in state.catalog.winners.items()
-            if state.verdicts[name].is_set_up
-            and agent_filter.match(skill) is not None
-            and not skill.is_draft
-        )
-        usable = tuple(skill for skill in set_up if skill.path not in state.blocks)
-        hopeful = tuple(skill for skill in set_up if _is_hopeful(state.blocks.get(skill.path)))
-        visible = [skill for skill in usable if skill.invocation.model]
+    def _build(self, agent: AgentSettings, allowed: Allowed) -> Snapshot:
+        visible = [skill for skill in allowed.usable if skill.invocation.model]
         block = self._render(visible, agent, self._look_at_uses)
         return Snapshot(
             agent_id=agent.id,
             version=0,
-            hash=fingerprint(usable, agent_filter, block.text),
+            hash=fingerprint(allowed.usable, AgentFilter.of(agent), block.text),
             block=block,
-            usable=usable,
-            hopeful=() if len(hopeful) == len(usable) else hopeful,
-            held=tuple(skill for skill in set_up if skill.path in state.blocks),
-            skill_filter=agent_filter.entries,
+            usable=allowed.usable,
+            hopeful=allowed.hopeful,
+            held=allowed.held,
+            skill_filter=allowed.skill_filter,
         )
 
     def _look_at_uses(self) -> Mapping[str, int]:
@@ -546,10 +556,12 @@ class SkillsService:
         agent: AgentSettings,
         last_used: Callable[[], Mapping[str, int]],
         most_chars: int | None = None,
-    ) -> PromptBlock:
+    ) -> "PromptBlock":
         """Render a block; which skills were used is asked for only when some must go."""
+        from prowess.skills.prompt import Worth, escape, render
+
         skills, homes = self.settings.skills, self.places.homes
-        limits, note = _limits_of(agent, skills.limits, most_chars), _node_note(self.settings)
+        limits, note = _limits_of(agent, skills.limits, most_chars), escape(_node_note(skills))
         worth = Worth(pinned=skills.pinned)
         block = render(visible, limits=limits, worth=worth, homes=homes, note=note)
         uses = last_used() if block.dropped else {}
@@ -557,6 +569,26 @@ class SkillsService:
             return block
         worth = replace(worth, last_used=uses)
         return render(visible, limits=limits, worth=worth, homes=homes, note=note)
+
+
+def _allow(agent: AgentSettings, state: WorkspaceState) -> Allowed:
+    agent_filter = AgentFilter.of(agent)
+    set_up = tuple(
+        skill
+        for name, skill in state.catalog.winners.items()
+        if state.verdicts[name].is_set_up
+        and agent_filter.match(skill) is not None
+        and not skill.is_draft
+    )
+    usable = tuple(skill for skill in set_up if skill.path not in state.blocks)
+    hopeful = tuple(skill for skill in set_up if _is_hopeful(state.blocks.get(skill.path)))
+    return Allowed(
+        agent_id=agent.id,
+        usable=usable,
+        hopeful=() if len(hopeful) == len(usable) else hopeful,
+        held=tuple(skill for skill in set_up if skill.path in state.blocks),
+        skill_filter=agent_filter.entries,
+    )
 
 
 def _is_hopeful(block: ScannerBlock | None) -> bool:
@@ -600,56 +632,8 @@ def _limits_of(agent: AgentSettings, limits: Limits, most_chars: int | None) -> 
     return replace(limits, max_skills_prompt_chars=most)
 
 
-def _node_note(settings: Settings) -> str:
-    nodes = settings.skills.nodes
-    if not nodes:
+def _node_note(skills: SkillsSettings) -> str:
+    if not skills.nodes:
         return ""
-    names = escape(one_line(", ".join(node.name for node in nodes)))
+    names = one_line(", ".join(node.name for node in skills.nodes))
     return f"Some skills need a remote machine ({names}): run their commands there."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """What a session works with during one turn."""
-
-    stored: StoredSnapshot
-    # True where this turn sees something else than the last one did.
-    rebuilt: bool
-
-
-class Sessions:
-    """Hands each session its snapshot at the start of a turn."""
-
-    def __init__(self, skills: SkillsService, store: SessionStore) -> None:
-        self._skills, self._store = skills, store
-
-    def begin_turn(self, session_id: str, agent_id: str | None = None) -> Turn:
-        """Return the snapshot for this turn, renewed if files, config or filter changed."""
-        session_id = one_line(session_id)
-        # A turn is where changes land, whether or not anything watches.
-        self._skills.refresh()
-        current = self._skills.snapshot(agent_id)
-        stored = self._store.load(session_id)
-        if stored is not None and not _is_stale(stored, current):
-            return Turn(stored=stored, rebuilt=False)
-        fresh = StoredSnapshot(
-            session_id=session_id,
-            agent_id=current.agent_id,
-            # Another process may have stored a later one: versions of a session only grow.
-            version=current.version if stored is None else max(current.version, stored.version + 1),
-            hash=current.hash,
-            prompt=current.prompt,
-            skills=current.skills,
-            skill_filter=current.skill_filter,
-        )
-        self._store.save(fresh)
-        return Turn(stored=fresh, rebuilt=True)
-
-
-def _is_stale(stored: StoredSnapshot, current: Snapshot) -> bool:
-    """Compare meanings, not versions: each process counts its own."""
-    return (stored.agent_id, stored.skill_filter, stored.hash) != (
-        current.agent_id,
-        current.skill_filter,
-        current.hash,
-    )

@@ -14,10 +14,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
 
 from prowess.errors import ContainmentError, PathError, UnsafeSkillError
-from prowess.runtime.ports import StaleSkill, timed
+from prowess.runtime.ports import StaleSkill
 from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
 from prowess.safety.paths import content_hash, is_hidden, shown
 from prowess.skills.model import Skill
+from prowess.spans import timed
 
 if TYPE_CHECKING:
     from prowess.runtime.scan import ScanService, Target

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from prowess.errors import contain
 from prowess.reading.views import Lines, Spot, View
 from prowess.safety.facts import Act, Scene, Surroundings
 from prowess.safety.intake.ledger import Intake, ScanLimits, SourceFile, take
@@ -34,6 +33,7 @@ from prowess.safety.paths import content_hash
 from prowess.safety.prose.patterns import find_literal_hits, find_shown_settings, read_seven
 from prowess.safety.rules.table import Acceptance, apply_acceptances, read_contexts, read_rules
 from prowess.safety.survey import Survey, Unread, plan_reading, show_evidence
+from prowess.spans import contain
 
 # Seconds of processor time.
 TIME_LIMIT = 5.0

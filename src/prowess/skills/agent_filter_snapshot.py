@@ -9,11 +9,14 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from prowess.late import dataclass
 from prowess.settings import AgentSettings
 from prowess.skills.model import Skill
-from prowess.skills.prompt import PromptBlock
+
+if TYPE_CHECKING:
+    from prowess.skills.prompt import PromptBlock
 
 
 class MatchedBy(Enum):
@@ -76,13 +79,10 @@ class SnapshotSkill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """Everything one agent may use, at one version."""
+class Allowed:
+    """Everything one agent may use."""
 
     agent_id: str
-    version: int
-    hash: str
-    block: PromptBlock
     # Everything the agent may use, what is hidden from its model included.
     usable: tuple[Skill, ...] = field(default=(), repr=False)
     # Those and what was not scanned yet, in the same order; empty where everything was.
@@ -91,6 +91,15 @@ class Snapshot:
     held: tuple[Skill, ...] = field(default=(), repr=False)
     # None: no filter was in force. Sorted, so that equal filters compare equal.
     skill_filter: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot(Allowed):
+    """The same as its model is told of it, at one version."""
+
+    version: int
+    hash: str
+    block: "PromptBlock"
 
     @property
     def skills(self) -> tuple[SnapshotSkill, ...]:

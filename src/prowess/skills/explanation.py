@@ -5,13 +5,16 @@ says what to do.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from prowess.late import dataclass
 from prowess.skills.agent_filter_snapshot import AgentFilter, MatchedBy
 from prowess.skills.catalog import Shadowed, explain_withheld
 from prowess.skills.eligibility import Verdict, missing_text
 from prowess.skills.model import Diagnostic, Skill
-from prowess.skills.prompt import PromptBlock
+
+if TYPE_CHECKING:
+    from prowess.skills.prompt import PromptBlock
 
 # The station at which an agent's list lets a skill pass; being ready comes before it.
 ALLOWED = "allowed"
@@ -54,7 +57,7 @@ class SkillSituation:
     verdict: Verdict
     agent_id: str
     agent_filter: AgentFilter
-    block: PromptBlock
+    block: "PromptBlock"
     shadows: tuple[Shadowed, ...] = ()
     # Files of the same name that could not be read, and so did not get the chance to win.
     passed_over: tuple[Diagnostic, ...] = ()

@@ -6,11 +6,10 @@ never by the alphabet; the block itself is always in the order of names.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import NamedTuple
 
-from prowess.late import dataclass
 from prowess.settings import Limits
 from prowess.skills.catalog import collation_key
 from prowess.skills.model import Skill

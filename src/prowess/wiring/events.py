@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from prowess.errors import ProwessError, UnknownAgentError, contain
+from prowess.errors import ProwessError, UnknownAgentError
 from prowess.gateway.dispatch import log_without_values
 from prowess.gateway.limits import HEALTH
 from prowess.runtime.service import StatusReport
@@ -32,6 +32,7 @@ from prowess.runtime.watch import Watching
 from prowess.runtime.workshop.service import versions
 from prowess.secrets.credentials import STARS, mask_credentials
 from prowess.skills.text import one_line
+from prowess.spans import contain
 from prowess.wire.workshop import event as shown_event
 from prowess.wiring.library import Runtime
 from prowess.wiring.state import STORE_FILE

@@ -1,5 +1,10 @@
 """`prowess hook`: alone, and inside a gateway, where it answers within a few milliseconds.
 
+A coding agent is told of skills that fit a prompt, and at the start of what it cannot know. A
+harness lists its own skills itself, so they are never listed a second time; with a prompt they are
+hinted at by the way in which that harness loads them. Where a prompt may set a rule, the agent is
+asked, which is a language model and can tell. Most calls need no routing, so it is asked for late.
+
 The cold path answers exactly as `prowess route --workspace FOLDER` would, as far as there is time.
 It makes no index: where none is kept it answers from words, and leaves the work to a process of its
 own, one for each state folder. The encoder reads the message on a thread, and where the machine is
@@ -12,6 +17,7 @@ takes memory. Files are looked at again at each call: an answer is the same as t
 
 import os
 import queue
+import re
 import sys
 import threading
 import time
@@ -20,8 +26,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from prowess.errors import EncoderError, PathError, contain
-from prowess.hooks.answers import Incoming, answer, pack_call, read, unpack_call
+from prowess.errors import PathError
+from prowess.hooks.answers import (
+    MOST_SKILLS,
+    Hint,
+    Incoming,
+    answer,
+    can_speak,
+    is_command,
+    pack_call,
+    prompt_context,
+    read,
+    rule_context,
+    session_context,
+    unpack_call,
+)
 from prowess.hooks.harness import LIMIT_VARIABLE, Harness, HookCall, Moment
 from prowess.host.harness.call_records import HookLog, HookMarks, place_to_index
 from prowess.host.sources.harness_folders import (
@@ -30,23 +49,24 @@ from prowess.host.sources.harness_folders import (
     is_in_roots,
     list_session_roots,
 )
-from prowess.runtime.harness.hook import HookService, read_typed
+from prowess.spans import contain
+from prowess.transcripts.turns import build_transcript, read_turns
 from prowess.wiring.library import HOOK, WARM_HOOK, Runtime, open_runtime
 
 if TYPE_CHECKING:
     import logging
 
     from prowess.host.harness.hook_socket import HookQuestion
-    from prowess.runtime.ports import Encoder, Vectors
+    from prowess.routing.model import Match
+    from prowess.runtime.ports import Encoder
     from prowess.runtime.workshop.service import TurnLearning
+    from prowess.skills.model import Skill
     from prowess.transcripts.turns import Transcript
 
 
 # The moments after which something may have been learned.
 ENDINGS = frozenset((Moment.TURN_END, Moment.SESSION_END))
 _UNKNOWN = "unknown payload"
-_BEING_MADE = "no index is kept yet: one is made in the background"
-_TOO_BUSY = "the machine is too busy: words answered in time"
 # Until when one message may be read, as a part of what the caller waits at all: from its beginning,
 # since on a busy machine it took long to come as far. Words need a moment after that.
 _PATIENCE, _LONGEST_WAIT_S = 0.6, 20.0
@@ -74,21 +94,106 @@ def answer_hook(raw: bytes, environ: Mapping[str, str], *, runtime: Runtime | No
     if incoming is None:
         return ""
     if runtime is not None:
-        return answer(incoming, _context(runtime, incoming))
+        return answer(incoming, HookService(runtime).context(incoming))
     with open_runtime(folder_of(incoming, os.getcwd(), find_home(os.environ))) as opened:
-        return answer(incoming, _context(opened, incoming))
+        return answer(incoming, HookService(opened).context(incoming))
 
 
-def _context(runtime: Runtime, incoming: Incoming) -> str:
-    return _open_service(runtime).context(incoming)
+_ABOUT_US = re.compile(r"\bprowess\b", re.IGNORECASE)
 
 
-def _open_service(runtime: Runtime, is_first: Callable[[str], bool] | None = None) -> HookService:
-    return HookService(
-        runtime.skills,
-        lambda: runtime.routing,
-        is_first=is_first,
-        recall=lambda incoming: _recall(runtime, incoming),
+class HookService:
+    """Answers the hooks of one folder."""
+
+    def __init__(self, runtime: Runtime, is_first: Callable[[str], bool] | None = None) -> None:
+        """Without `is_first`, which knows what was asked before, nothing is counted or kept."""
+        self._runtime, self._skills, self._is_first = runtime, runtime.skills, is_first
+
+    def context(self, incoming: Incoming) -> str:
+        """Return what to tell the agent; nothing where it would not be read or nothing fits."""
+        if not can_speak(incoming):
+            return ""
+        if incoming.moment is Moment.PROMPT:
+            message = read_typed(incoming.prompt)
+            hints = self._hints(incoming, message)
+            return prompt_context(incoming.harness, hints, self._ask(incoming, message))
+        return self._list_unlisted(incoming.harness)
+
+    def _ask(self, incoming: Incoming, message: str) -> str:
+        """Return the line that asks about a rule, once for each; nothing where it is not wanted."""
+        if not (message and learns(self._runtime) and self._skills.settings.workshop.ask_agent):
+            return ""
+        # Late: most prompts are asked about by nobody, and the tables take a while to read.
+        from prowess.language.corrections import may_set_a_rule, objects, sets_a_rule
+        from prowess.workshop.proposal import name_rule
+
+        if not (sets_a_rule(message) or (objects(message) and may_set_a_rule(message))):
+            return ""
+        if self._is_first is not None and not self._is_first(f"rule\0{name_rule(message)}"):
+            return ""
+        return rule_context(incoming.harness)
+
+    def _hints(self, incoming: Incoming, message: str) -> list[Hint]:
+        if not message:
+            return []
+        # Late: it brings along numbers and vectors, which no other moment needs.
+        from prowess.routing.router import Context
+        from prowess.runtime.route.answer import Asked, Caller, Surface
+
+        caller = Caller(surface=Surface.HOOK, session_id=incoming.session)
+        # Unless a message is about Prowess, our own skills are none of its business.
+        context = Context(bundled=_ABOUT_US.search(message) is not None)
+        history = _recall(self._runtime, incoming)
+        asked = Asked(rehearsal=self._is_first is None, context=context, history=history)
+        found = self._runtime.routing.answer(message, caller, asked).route
+        return [_hint(match, incoming.harness) for match in found.matches[:MOST_SKILLS]]
+
+    def _list_unlisted(self, harness: Harness) -> str:
+        """Return the skills that a harness does not list itself, as far as there is room."""
+        unlisted = self._leave_listed(self._skills.allowed().hopeful, harness)
+        if unlisted:
+            # What was not scanned yet is not told of: as many as there is time for are, and none
+            # of that time goes to what the harness lists.
+            self._skills.settle(unlisted)
+        usable = self._leave_listed(self._skills.allowed().usable, harness)
+        return session_context(
+            [Hint(name=one.name, path=one.path, why=one.description) for one in usable]
+        )
+
+    @staticmethod
+    def _leave_listed(skills: "Sequence[Skill]", harness: Harness) -> "list[Skill]":
+        return [
+            skill
+            for skill in skills
+            if skill.invocation.model and not skill.bundled and not _is_listed(skill, harness)
+        ]
+
+
+def _is_listed(skill: "Skill", harness: Harness) -> bool:
+    """Return whether a harness finds a skill where it lies and tells its model of it."""
+    # Late: a call without an answer does not need the table.
+    from prowess.skills.harness.rules import Reader, is_hidden, read_rules, reads
+
+    if harness.value not in set(Reader):
+        return False
+    rules = read_rules()[Reader(harness.value)]
+    return reads(rules, skill) and not is_hidden(rules, skill)
+
+
+def read_typed(prompt: str) -> str:
+    """Return what a person typed; nothing for commands and for what a program put in between."""
+    said = read_turns([{"role": "user", "content": prompt}])
+    text = "\n".join(turn.text for turn in said).strip()
+    return "" if is_command(text) else text
+
+
+def _hint(match: "Match", harness: Harness) -> Hint:
+    return Hint(
+        name=match.skill.name,
+        path=match.skill.path,
+        score=match.score,
+        why="; ".join(match.reasons),
+        is_listed=_is_listed(match.skill, harness),
     )
 
 
@@ -108,7 +213,6 @@ def _recall(runtime: Runtime, incoming: Incoming) -> tuple[Mapping[str, object],
         return ()
     # Late: only a prompt has something before it.
     from prowess.host.harness.transcripts import read_end
-    from prowess.transcripts.turns import build_transcript
 
     turns = build_transcript(read_end(path)).turns
     return tuple(content for turn in turns for content in turn.contents)
@@ -194,7 +298,7 @@ def _answer_cold(incoming: Incoming, environ: Mapping[str, str], place: HookPlac
 
 def open_hooks(runtime: Runtime) -> HookService:
     """Return what answers the hooks of a runtime's folder, and remembers what it asked."""
-    return _open_service(runtime, HookMarks(runtime.folders.state).is_first)
+    return HookService(runtime, HookMarks(runtime.folders.state).is_first)
 
 
 def _be_quiet() -> None:
@@ -277,58 +381,14 @@ class _Ahead(Runtime):
         if made is None or not is_worth_loading(self):
             return made
         # Late: an endpoint needs none of it.
-        from prowess.host.models.local import OnnxEncoder
+        from prowess.host.models.local import OnnxEncoder, QuickEncoder
 
         if isinstance(made, OnnxEncoder):
             made.is_brief = True
         given = self.environ.get(LIMIT_VARIABLE, "")
         seconds = _PATIENCE * (int(given) if given.isdecimal() else _LONGEST_WAIT_S)
         until = self._begun + seconds
-        return _QuickEncoder(made, until, lambda: _leave_index(self, self._folder))
-
-
-class _QuickEncoder:
-    """Encodes one text within a limit, and leaves more than one to somebody else.
-
-    More than one is wanted where an index is made.
-    """
-
-    def __init__(self, own: "Encoder", until: float, leave: Callable[[], None]) -> None:
-        self._own, self._until, self._leave = own, until, leave
-
-    @property
-    def id(self) -> str:
-        """Name the model."""
-        return self._own.id
-
-    @property
-    def english_only(self) -> bool:
-        """True where the vectors of other scripts mean nothing."""
-        return self._own.english_only
-
-    def encode(self, texts: Sequence[str]) -> "Vectors":
-        """Return one row for the text.
-
-        Raises:
-            EncoderError: there are more, or the model cannot be loaded or does not answer in time.
-        """
-        if len(texts) > 1:
-            self._leave()
-            raise EncoderError(self.id, _BEING_MADE)
-        done: list[Vectors | EncoderError] = []
-        thread = threading.Thread(target=lambda: done.append(self._try(texts)), daemon=True)
-        thread.start()
-        thread.join(max(0.0, self._until - time.monotonic()))
-        found = done[0] if done else EncoderError(self.id, _TOO_BUSY)
-        if isinstance(found, EncoderError):
-            raise found
-        return found
-
-    def _try(self, texts: Sequence[str]) -> "Vectors | EncoderError":
-        try:
-            return self._own.encode(texts)
-        except EncoderError as error:
-            return error
+        return QuickEncoder(made, until, lambda: _leave_index(self, self._folder))
 
 
 def open_turn_learning(runtime: Runtime) -> "TurnLearning":
@@ -357,7 +417,6 @@ def _session(runtime: Runtime, incoming: Incoming) -> "Transcript | None":
     if path is None:
         return None
     from prowess.host.harness.transcripts import read_transcript
-    from prowess.transcripts.turns import build_transcript
 
     try:
         raw = read_transcript(path)

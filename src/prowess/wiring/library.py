@@ -18,11 +18,16 @@ from prowess.host.config.file import ConfigFile
 from prowess.host.files.handles import stamp_file
 from prowess.host.files.state_files import ACCEPTANCES_FILE, PolicyPlaces
 from prowess.host.processes.facts import LocalFacts
-from prowess.host.sources.parsed_files import KeptListings
-from prowess.host.sources.roots import Folders, FolderSources, expand_path, has_many_folders
+from prowess.host.sources.roots import (
+    Folders,
+    FolderSources,
+    KeptListings,
+    expand_path,
+    has_many_folders,
+)
 from prowess.host.store.reports import BlockFinder, SkillVerdicts, VerdictPorts
 from prowess.runtime.ports import KnownVerdict, ScanPatience
-from prowess.runtime.service import Places, Sessions, SkillsService, Workspace, WorkspaceState
+from prowess.runtime.service import Places, SkillsService, Workspace, WorkspaceState
 from prowess.settings import AgentSettings, Settings
 from prowess.skills.agent_filter_snapshot import AgentFilter, VersionClock
 from prowess.skills.catalog import AddressedSkill
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
     from prowess.runtime.run import RunContext, RunPorts
     from prowess.runtime.scan import ScanService, Target
     from prowess.runtime.usage import UsageLog
-    from prowess.runtime.watch import Watching
+    from prowess.runtime.watch import Sessions, Watching
     from prowess.runtime.workshop.review import ReviewModel
     from prowess.runtime.workshop.service import WorkshopService
     from prowess.safety.rules.table import Acceptance
@@ -113,7 +118,7 @@ class Runtime:
     def routing(self) -> "RoutingService":
         """What finds the right skills for a message, made on first use."""
         if self._routing is None:
-            from prowess.host.sources.parsed_files import ReferenceFiles
+            from prowess.host.sources.discovery import ReferenceFiles
             from prowess.host.store import routing as files
             from prowess.host.store.routing import FreshnessFile
             from prowess.runtime.route.answer import RoutingPorts, RoutingService
@@ -220,6 +225,8 @@ class Runtime:
 
     def sessions(self) -> "Sessions":
         """Return the keeper of session snapshots."""
+        from prowess.runtime.watch import Sessions
+
         return Sessions(self.skills, self.store)
 
     @property
@@ -510,12 +517,7 @@ def _endpoint(settings: "EncoderSettings", address: str, environ: Mapping[str, s
 
 
 def _folder(folder: str) -> "Encoder":
-    from prowess.host.models.local import (
-        MARK,
-        OnnxEncoder,
-        SentenceTransformersEncoder,
-        find_model,
-    )
+    from prowess.host.models.local import MARK, OnnxEncoder, SentenceTransformersEncoder, find_model
 
     if find_model(folder) is not None:
         return OnnxEncoder(folder, english_only=False)

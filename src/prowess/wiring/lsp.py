@@ -19,7 +19,7 @@ from pygls.lsp.server import LanguageServer
 
 from prowess import __version__
 from prowess.errors import PathError, SkillNotFoundError
-from prowess.host.sources.roots import Candidate
+from prowess.host.sources.candidates import Candidate
 from prowess.host.sources.skill_files import locate_skill, read_targets
 from prowess.proof.freshness import SkillFreshness
 from prowess.runtime.proof.fresh import describe, mend_lines

@@ -34,18 +34,8 @@ from prowess.gateway.methods.proposals import proposal_methods
 from prowess.gateway.methods.services import Installs, RemovalHelpers, Services
 from prowess.gateway.methods.sharing import SharingServices, change_methods, sharing_methods
 from prowess.gateway.methods.skills import proof_methods, skill_methods
-from prowess.gateway.methods.studio import (
-    INDEXING,
-    RecentRoutes,
-    StudioServices,
-    studio_methods,
-)
-from prowess.gateway.methods.system import (
-    count_database,
-    health,
-    snapshot,
-    system_methods,
-)
+from prowess.gateway.methods.studio import INDEXING, RecentRoutes, StudioServices, studio_methods
+from prowess.gateway.methods.system import count_database, health, snapshot, system_methods
 from prowess.gateway.server import gateway_server
 from prowess.host.config.file import to_settings
 from prowess.host.config.writer import ConfigStore

@@ -196,7 +196,7 @@ def improve_skills(runtime: Runtime, asked: ImproveRequest, bar: Progress) -> Im
         ModelError: a model is asked for and none is there.
     """
     problems: list[str] = []
-    skills = runtime.skills.snapshot(asked.agent).usable
+    skills = runtime.skills.allowed(asked.agent).usable
     chosen = [find(skills, name) for name in asked.names]
     chosen = chosen or [skill for skill in skills if not skill.bundled]
     messages = [*_list_messages(runtime, asked, problems, bar)]

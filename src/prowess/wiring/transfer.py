@@ -12,7 +12,8 @@ from prowess.host.config.secrets import referred_variables
 from prowess.host.package_managers import InstallMachine, ToolInstalls
 from prowess.host.processes.children import ChildProcesses
 from prowess.host.processes.facts import LocalFacts
-from prowess.host.sources.roots import Candidate, find_allowed_targets, find_inside, find_named
+from prowess.host.sources.candidates import Candidate, find_inside, find_named
+from prowess.host.sources.roots import find_allowed_targets
 from prowess.host.sources.skill_files import locate_skill, read_targets
 from prowess.host.tool_downloads import ToolDownloads
 from prowess.host.writers.export import ExportFolders, SkillFolders, SkillMaterial

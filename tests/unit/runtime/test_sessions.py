@@ -1,6 +1,7 @@
 import pytest
 
-from prowess.runtime.service import Sessions, SkillsService
+from prowess.runtime.service import SkillsService
+from prowess.runtime.watch import Sessions
 from prowess.settings import AgentSettings, Settings
 from prowess.testing import MemorySources, MemoryStore, make_skill, open_memory
 

@@ -3,7 +3,7 @@
 `doctor`: every connection and this installation, and what to do about what is wrong.
 
 `hook`: the processes that a hook leaves behind, and its help. The hook itself takes its own lane
-(`hook_lane`) before anything is loaded here.
+(`cli.main`) before anything is loaded here.
 """
 
 import os
@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import click
 
-from prowess.cli.harness import hook_lane
+from prowess.cli.main import answer_call, limit_time
 from prowess.cli.render import ProgressBar, asks, print_json, print_text
 from prowess.cli.terminal import Common, NearChoice, common, json_option, workspace_option
 from prowess.errors import ProwessError
@@ -237,8 +237,8 @@ def hook_command(*, learn: bool, index: bool) -> int:
     `prowess connect` registers it. Example: prowess hook < payload.json
     """
     if not learn and not index:
-        return hook_lane.run()
-    hook_lane.limit_time(_MOST_SECONDS)
+        return answer_call()
+    limit_time(_MOST_SECONDS)
     current = current_folder()
     take_place, work = (place_to_index, _index) if index else (place_to_learn, _learn)
     with take_place(state_folder(os.environ, current)) as is_free:

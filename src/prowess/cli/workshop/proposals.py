@@ -1,13 +1,14 @@
-"""What the commands of `workshop` share, and `workshop capture`, which others use as well.
+"""`workshop` and what its commands share, and `workshop capture`, which others use as well.
 
-Shared are finding a proposal, asking, and saying what happened. The corrections in a transcript
-become proposals turn by turn: only what a person typed counts, one correction a turn, as it would
-have been while the turn was live. It stops before proposals that already wait would have to go to
-make room for more.
+Each command is loaded when it is called. Shared are finding a proposal, asking, and saying what
+happened. The corrections in a transcript become proposals turn by turn: only what a person typed
+counts, one correction a turn, as it would have been while the turn was live. It stops before
+proposals that already wait would have to go to make room for more.
 """
 
 import difflib
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from typing import TypeVar
 import click
 
 from prowess.cli.render import asks, print_error, print_json, print_text
-from prowess.cli.terminal import Common, common
+from prowess.cli.terminal import Common, LazyGroup, common
 from prowess.errors import PathError, ProposalInputError, ProposalNotFoundError, ProwessError
 from prowess.host.harness.transcripts import RawTranscript, read_stream, read_transcript, reasons
 from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX
@@ -49,12 +50,50 @@ _MOST_NAMED = 5
 _LOG = "prowess.workshop"
 _F = TypeVar("_F", bound=Callable[..., object])
 
+# name -> module, one-line help. The order is that of `prowess workshop --help`.
+_COMMANDS = {
+    "enable": (
+        "workshop.status",
+        "Switch the workshop on, with a profile or as it is set.",
+    ),
+    "disable": ("workshop.status", "Switch the workshop off."),
+    "status": (
+        "workshop.status",
+        "Count proposals, show the settings, and explain what seems wrong.",
+    ),
+    "list": ("workshop.review", "List proposals, newest first."),
+    "show": ("workshop.review", "Show one proposal: difference, findings, evidence."),
+    "suggest": ("workshop.review", "Propose a skill or a change to one."),
+    "apply": ("workshop.review", "Write a pending proposal to its skill."),
+    "reject": ("workshop.review", "Refuse a proposal."),
+    "revise": ("workshop.review", "Change what a pending proposal says."),
+    "rollback": ("workshop.review", "Take back what was applied last to a skill."),
+    "history": ("workshop.review", "Say what happened to proposals and skills."),
+    "capture": ("workshop.proposals", "Look for corrections in a transcript."),
+    "tool": ("workshop.review", "Answer one call of the agent's tool, JSON in and JSON out."),
+}
+
 yes_option = click.option(
     "-y", "--yes", is_flag=True, help="Do not ask; needed where nobody can be asked."
 )
 revision_option = click.option(
     "--revision", default="", metavar="HASH", help="Refuse unless it is this revision."
 )
+
+
+@click.group("workshop", cls=LazyGroup, table=_COMMANDS)
+@click.option("-v", "--verbose", is_flag=True, help="Print the workshop's log on the error stream.")
+@click.pass_context
+def workshop_command(ctx: click.Context, *, verbose: bool) -> None:
+    """Review what was learned, and turn it into skills.
+
+    Corrections of users, reviews by a model and the agent's own suggestions wait here as proposals,
+    scanned, until they are applied or rejected. It is off until `workshop enable`.
+
+    Example: prowess workshop list, then prowess workshop show ID --diff
+    """
+    if verbose or os.environ.get("PROWESS_DEBUG"):
+        log_to_terminal(ctx)
 
 
 def identified(function: _F) -> _F:

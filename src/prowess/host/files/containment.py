@@ -131,13 +131,14 @@ class Root:
         Raises:
             ContainmentError: it lies behind a link.
         """
+        held, looking = self._parent(relative), reporting(relative, "looked at")
         try:
-            with self._parent(relative) as (parent, name), reporting(relative, "looked at"):
+            with held as (parent, name), looking, suppress(FileNotFoundError):
                 return parent.lstat(name)
         except PathError as error:
-            if isinstance(error.__cause__, FileNotFoundError):
-                return None
-            raise
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+        return None
 
     def list(self, relative: str = "") -> Entries:
         """Return the entries of a folder by name, each with its own state, never a link's target.

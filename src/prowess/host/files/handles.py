@@ -20,16 +20,6 @@ from prowess.errors import ContainmentError, PathError, explain_failure
 from prowess.safety.paths import shown
 from prowess.skills.model import Diagnostic, diagnose
 
-# A FIFO named SKILL.md must not hang the scan, nor a link be followed after it was checked.
-_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
-
-
 Stamp = tuple[int, ...]
 
 _TIMES, _NUMBERS = 2, 4
@@ -71,7 +61,7 @@ def read_bounded(
 ) -> Content | Diagnostic | None:
     """Return the content of `path`, the reason why there is none, or None where it is gone."""
     try:
-        handle = os.open(path, _FLAGS, dir_fd=dir_fd)
+        handle = os.open(path, _READ, dir_fd=dir_fd)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -129,7 +119,7 @@ _BASE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "
 _FOLDER = os.O_RDONLY | _BASE | getattr(os, "O_DIRECTORY", 0)
 # A folder above the root may be one that can be passed but not listed.
 _PASSAGE = _FOLDER | getattr(os, "O_PATH", 0)
-# A FIFO must not hang the reader.
+# A FIFO must not hang the reader, nor a link be followed after it was checked.
 _READ = os.O_RDONLY | _BASE | getattr(os, "O_NONBLOCK", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BASE
 _LINK_ERRORS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)

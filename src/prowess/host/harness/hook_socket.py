@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from prowess.errors import contain
 from prowess.hooks.answers import LONGEST_PAYLOAD
 from prowess.host.harness.hook_client import ANSWERED, FILE_NAME, GREETING
+from prowess.spans import contain
 
 log = logging.getLogger(__name__)
 

@@ -18,6 +18,7 @@ import json
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -32,7 +33,7 @@ from numpy.typing import NDArray
 from prowess.errors import EncoderError
 from prowess.late import dataclass
 from prowess.routing.words import put_in_english
-from prowess.runtime.ports import Vectors
+from prowess.runtime.ports import Encoder, Vectors
 
 # The second name was used for a while before the first.
 _OPT_OUTS = ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED")
@@ -526,3 +527,51 @@ class OnnxJudge:
         found.enable_truncation(_ONNX_MAX_TOKENS, strategy="longest_first")
         found.enable_padding(pad_id=0)
         return session, found
+
+
+_BEING_MADE = "no index is kept yet: one is made in the background"
+_TOO_BUSY = "the machine is too busy: words answered in time"
+
+
+class QuickEncoder:
+    """Encodes one text within a limit, and leaves more than one to somebody else.
+
+    More than one is wanted where an index is made.
+    """
+
+    def __init__(self, own: Encoder, until: float, leave: Callable[[], None]) -> None:
+        self._own, self._until, self._leave = own, until, leave
+
+    @property
+    def id(self) -> str:
+        """Name the model."""
+        return self._own.id
+
+    @property
+    def english_only(self) -> bool:
+        """True where the vectors of other scripts mean nothing."""
+        return self._own.english_only
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one row for the text.
+
+        Raises:
+            EncoderError: there are more, or the model cannot be loaded or does not answer in time.
+        """
+        if len(texts) > 1:
+            self._leave()
+            raise EncoderError(self.id, _BEING_MADE)
+        done: list[Vectors | EncoderError] = []
+        thread = threading.Thread(target=lambda: done.append(self._try(texts)), daemon=True)
+        thread.start()
+        thread.join(max(0.0, self._until - time.monotonic()))
+        found = done[0] if done else EncoderError(self.id, _TOO_BUSY)
+        if isinstance(found, EncoderError):
+            raise found
+        return found
+
+    def _try(self, texts: Sequence[str]) -> "Vectors | EncoderError":
+        try:
+            return self._own.encode(texts)
+        except EncoderError as error:
+            return error

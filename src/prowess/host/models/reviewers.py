@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from prowess.errors import ModelError, contain
+from prowess.errors import ModelError
 from prowess.host.models.endpoint import EndpointModel, open_model, replace_halves
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
 from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX
 from prowess.runtime.workshop.review import ReviewModel
 from prowess.settings import ModelSettings
+from prowess.spans import contain
 
 # What a program that we ask can tell its own hooks, so that no review is reviewed.
 SESSION_VARIABLE = "PROWESS_SESSION"

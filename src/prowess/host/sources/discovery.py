@@ -5,36 +5,50 @@ that skill. Every refusal is a diagnostic; a file that vanishes meanwhile is sim
 a name that cannot be shown as it is: not UTF-8, a line end, an escape sequence. Each folder is
 listed by the handle of its real place, and what was found says where that is: whoever puts a link
 in its place meanwhile leads nobody anywhere.
-Plugins contribute roots by their manifests; a path that leaves its plugin is refused by itself, and
-the others still count.
+
+The reference files of a skill, beside its page, are what an agent may read and finds it by: only
+Markdown directly below the skill or in its `references` folder. Links are not followed.
 """
 
-import json
 import os
 import stat
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from prowess.errors import ContainmentError
+from prowess.errors import ContainmentError, PathError
+from prowess.host.files import handles
+from prowess.host.files.containment import Root
 from prowess.host.files.handles import (
     Content,
+    Folder,
     Stamp,
     hold_real,
+    is_folder,
     is_inside,
-    is_path,
     is_settled,
     read_bounded,
     read_real,
     stamp_file,
+    step,
 )
 from prowess.host.sources.symlinks import LinkRule, refuse_link
 from prowess.late import dataclass
-from prowess.safety.paths import TEMPORARY_PREFIX, shown
+from prowess.safety.paths import TEMPORARY_PREFIX, is_hidden, shown
 from prowess.settings import Limits, SpecMode
-from prowess.skills.model import SKIPPED_FOLDERS, Diagnostic, RootKind, Source, Tier, diagnose
+from prowess.skills.model import (
+    SKIPPED_FOLDERS,
+    Diagnostic,
+    Document,
+    RootKind,
+    Skill,
+    Source,
+    Tier,
+    diagnose,
+)
 from prowess.skills.text import find_name_problem
 
 _STANDALONE_TIERS = frozenset((Tier.BUNDLED, Tier.MANAGED, Tier.WORKSPACE))
@@ -58,6 +72,14 @@ class FoundFile(NamedTuple):
     has_sidecar: bool = False
     # Where it really is, without a link on the way: the folder of a SKILL.md, else the file itself.
     real: str = ""
+
+
+def stamp_found(found: FoundFile) -> Stamp:
+    """Return the stamp of a file that may be a skill; its sidecar counts as part of it."""
+    stamp = stamp_file(found.path)
+    if found.has_sidecar:
+        stamp += stamp_file(os.path.join(found.folder, SIDECAR))
+    return stamp
 
 
 class _Entry(NamedTuple):
@@ -314,7 +336,7 @@ class RootWalker:
 
     def _has_plain_name(self, entry: _Entry) -> bool:
         """Return whether a name can be shown as it is; one that cannot is reported."""
-        problem = _diagnose_name(entry.path)
+        problem = diagnose_name(entry.path)
         self._walk.diagnostics += problem
         return not problem
 
@@ -351,7 +373,8 @@ def _resolve(path: str) -> str:
         return ""
 
 
-def _diagnose_name(path: str) -> list[Diagnostic]:
+def diagnose_name(path: str) -> list[Diagnostic]:
+    """Return what is wrong with the name of a file or folder, if anything is."""
     folder, name = os.path.split(path)
     problem = find_name_problem(name)
     if not problem:
@@ -426,117 +449,6 @@ def read_sidecar(found: FoundFile) -> bytes | None:
     return content.data if isinstance(content, Content) else _UNREADABLE
 
 
-_MANIFESTS = (
-    "plugin.json",
-    ".claude-plugin/plugin.json",
-    ".codex-plugin/plugin.json",
-    "openclaw.plugin.json",
-)
-_MAX_MANIFEST_BYTES = 256_000
-_DEFAULT_FOLDERS = ("skills", "commands")
-
-
-@dataclass(slots=True)
-class SourceRoots:
-    """Folders to search, existing or not, and problems with configured ones."""
-
-    sources: list[Source] = field(default_factory=list)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-
-
-def find_plugin_sources(folders: Sequence[str], disabled: frozenset[str]) -> SourceRoots:
-    """Read the manifests below `folders`; a folder may be a plugin or hold several."""
-    result = SourceRoots()
-    for folder in folders:
-        plugins = [folder] if _manifest_path(folder) else _children(folder)
-        if not plugins:
-            message = "holds no plugin manifest"
-            result.diagnostics.append(diagnose("plugin-invalid", message, path=folder))
-        for plugin in plugins:
-            problem = _diagnose_name(plugin)
-            result.diagnostics += problem
-            if not problem:
-                _add_plugin(plugin, disabled, result)
-    return result
-
-
-def _manifest_path(folder: str) -> str:
-    for name in _MANIFESTS:
-        path = os.path.join(folder, *name.split("/"))
-        if os.path.isfile(path):
-            return path
-    return ""
-
-
-def _children(folder: str) -> list[str]:
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
-    paths = [os.path.join(folder, name) for name in names if not name.startswith(".")]
-    return [path for path in paths if _manifest_path(path)]
-
-
-def _add_plugin(folder: str, disabled: frozenset[str], result: SourceRoots) -> None:
-    path = _manifest_path(folder)
-    manifest = _read_manifest(path)
-    if isinstance(manifest, Diagnostic):
-        result.diagnostics.append(manifest)
-        return
-    plugin_id = str(manifest.get("id") or manifest.get("name") or os.path.basename(folder))
-    if plugin_id in disabled:
-        return
-    neutral = os.path.relpath(path, folder) == "plugin.json"
-    # The neutral standard fixes the folder and its depth; the others let the manifest say.
-    wanted = ["skills"] if neutral else _paths(manifest.get("skills"), default="skills")
-    source = Source(
-        tier=Tier.EXTRA, root=folder, label=plugin_id, depth=1 if neutral else 6, boundary=folder
-    )
-    _add_roots(source, wanted, result)
-    if ".claude-plugin" in path:
-        commands = _paths(manifest.get("commands"), default="commands")
-        _add_roots(replace(source, kind=RootKind.COMMANDS), commands, result)
-
-
-def _read_manifest(path: str) -> Mapping[str, Any] | Diagnostic:
-    content = read_bounded(path, _MAX_MANIFEST_BYTES)
-    if isinstance(content, Diagnostic):
-        return diagnose("plugin-invalid", content.message, path=path)
-    try:
-        manifest = json.loads(content.data if isinstance(content, Content) else b"")
-    except (ValueError, RecursionError):
-        return diagnose("plugin-invalid", "is not JSON", path=path)
-    if isinstance(manifest, dict):
-        return manifest
-    return diagnose("plugin-invalid", "is not an object", path=path)
-
-
-def _paths(value: object, *, default: str) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, list):
-        return [item for item in value if isinstance(item, str)]
-    return [default]
-
-
-def _add_roots(plugin: Source, wanted: Sequence[str], result: SourceRoots) -> None:
-    """Add the folders that `plugin` names, each of which must lie inside it."""
-    for relative in wanted:
-        if not is_path(relative):
-            message = f"{relative!r} is not a path"
-            result.diagnostics.append(diagnose("plugin-invalid", message, path=plugin.root))
-            continue
-        root = os.path.normpath(os.path.join(plugin.root, relative))
-        if not is_inside(os.path.realpath(root), os.path.realpath(plugin.root)):
-            message = f"{relative!r} leaves the plugin"
-            result.diagnostics.append(diagnose("path-escape", message, path=plugin.root))
-        elif os.path.isdir(root):
-            result.sources.append(replace(plugin, root=root))
-        elif relative not in _DEFAULT_FOLDERS:
-            message = f"{relative!r} is not a folder"
-            result.diagnostics.append(diagnose("plugin-invalid", message, path=plugin.root))
-
-
 def read_found(source: Source, found: FoundFile, limit: int) -> Content | Diagnostic | None:
     """Return the bytes of a file where it was found, the reason why there are none, or None.
 
@@ -558,3 +470,111 @@ def read_found(source: Source, found: FoundFile, limit: int) -> Content | Diagno
         return read_real(*os.path.split(target), limit, hard_links=hard_links)
     except ContainmentError:
         return diagnose("unreadable", "cannot be read: it is a link that leads back or away again")
+
+
+def make_document(source: Source, found: FoundFile, content: Content) -> Document:
+    """Return what a parser is given of a file that was read."""
+    return Document(
+        source=source,
+        path=found.path,
+        folder=found.folder,
+        content=content.data,
+        is_skill_file=found.is_skill_file,
+        resources=found.resources,
+        real=found.real,
+        sidecar=read_sidecar(found),
+    )
+
+
+_MAX_RESOURCES, _MAX_RESOURCE_DEPTH = 2_000, 8
+
+
+def list_resources(skill: Skill) -> list[str]:
+    """Return the files of `skill`, relative to its folder, without links and vendor folders."""
+    found: list[str] = []
+    if os.path.basename(skill.path).lower() != "skill.md":
+        return found
+    # Whoever reads one of them is told what stands in the way.
+    with suppress(PathError), Root.open_real(skill.place) as root:
+        _add_resources(root, "", 0, found)
+    own = os.path.basename(skill.path)
+    return [path for path in found[:_MAX_RESOURCES] if path != own]
+
+
+def _add_resources(root: Root, folder: str, depth: int, found: list[str]) -> None:
+    """Add the files of a folder, and then those of the folders in it."""
+    inner: list[str] = []
+    for name, state in root.list(folder):
+        path = f"{folder}/{name}" if folder else name
+        if is_hidden(name) or find_name_problem(name):
+            continue
+        if stat.S_ISREG(state.st_mode):
+            found.append(path)
+        elif is_folder(state) and not (name.startswith(".") or name in SKIPPED_FOLDERS):
+            inner.append(path)
+    for path in inner if depth < _MAX_RESOURCE_DEPTH else ():
+        if len(found) >= _MAX_RESOURCES:
+            return
+        _add_resources(root, path, depth + 1, found)
+
+
+_REFERENCES = ("references", "reference")
+# They tell people about the folder, not the agent about the job.
+_FOR_PEOPLE = ("readme", "license", "changelog", "contributing", "security")
+_LARGEST, _MOST_ENTRIES = 1_000_000, 100_000
+
+
+class ReferenceFiles:
+    """Reads the reference files of skills where they were found."""
+
+    def stamp(self, skill: Skill) -> str:
+        """Return what changes when a reference file does; empty where there is none."""
+        found = []
+        # Whoever reads the skill is told what stands in the way.
+        with suppress(PathError, OSError):
+            for folder, name, state in _list_references(skill):
+                path = os.path.relpath(os.path.join(folder.path, name), skill.place)
+                found.append((path, state.st_size, state.st_mtime_ns))
+        return repr(found) if found else ""
+
+    def read(self, skill: Skill, most: int) -> str:
+        """Return the text of the reference files, one after the other, `most` characters of it."""
+        found = ""
+        with suppress(PathError, OSError):
+            for folder, name, _ in _list_references(skill):
+                if len(found) >= most:
+                    break
+                # One that cannot be read leaves the others.
+                with suppress(PathError, OSError):
+                    handles.refuse_link(folder, name, name)
+                    read = read_bounded(folder.at(name), _LARGEST, dir_fd=folder.fd)
+                    if isinstance(read, Content):
+                        found += f"\n{read.data.decode('utf-8', 'replace')}"
+        return found[:most]
+
+
+def _may_have(skill: Skill) -> bool:
+    """True where what lies beside the page may be read: known since the folder was walked."""
+    return any(
+        name.rstrip("/") in _REFERENCES if name.endswith("/") else _is_reference(name)
+        for name in skill.resources
+    )
+
+
+def _is_reference(name: str) -> bool:
+    lower = name.lower()
+    return lower.endswith(".md") and not lower.startswith(_FOR_PEOPLE) and lower != "skill.md"
+
+
+def _list_references(skill: Skill) -> Iterator[tuple[Folder, str, os.stat_result]]:
+    """Yield each file with the folder that it is in, by name."""
+    if not _may_have(skill):
+        return
+    beside = {name.rstrip("/") for name in skill.resources}
+    with ExitStack() as held:
+        place = held.enter_context(hold_real(skill.place))
+        inner = (name for name in _REFERENCES if name in beside)
+        for folder in (place, *(held.enter_context(step(place, name, name)) for name in inner)):
+            for name, state in folder.entries(_MOST_ENTRIES):
+                if _is_reference(name) and state.st_size <= _LARGEST:
+                    yield folder, name, state

@@ -1,177 +1,66 @@
 """The skills of one workspace, from its eight sources, reading again only what changed.
 
 Each root remembers what it found and each file its stamp. Naming the changed files skips the walk
-altogether; without that, the walk looks at stamps and parses only files whose stamp moved. For
-validation the same files are given as documents: those that people name, or all of a workspace.
+altogether; without that, the walk looks at stamps and parses only files whose stamp moved.
+
+What the files of one root said is kept between processes, so that each is parsed once. Beside it
+stands the list of skills of each large workspace, for whoever cannot wait until all of them were
+looked at. A file is known again by its stamp: where it is, its size, its inode, and when its
+content and its status last changed. One that changed within the last second is not kept, since a
+second change might show the same stamp. What is kept is data and never code, in a private file that
+is read only where nobody else could have written it; what does not read as expected counts as
+nothing.
 """
 
 import hashlib
+import json
 import os
-import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import asdict, fields, replace
+from enum import Enum
+from typing import Any, NamedTuple, TypeAlias
 
-from prowess.errors import PathError
-from prowess.host.files.containment import Root
-from prowess.host.files.handles import (
-    Content,
-    Stamp,
-    is_folder,
-    is_inside,
-    is_path,
-    is_settled,
-    read_real,
-)
+from prowess import skills
+from prowess.host.files.handles import Content, Stamp, is_inside, is_settled
+from prowess.host.files.state_files import KeptFiles, stamp_code
 from prowess.host.sources.discovery import (
     FolderCache,
     FoundFile,
     RootWalker,
-    SourceRoots,
     Walk,
-    find_plugin_sources,
+    list_resources,
+    make_document,
     read_found,
-    read_sidecar,
+    stamp_found,
 )
-from prowess.host.sources.harness_folders import PERSONAL, PROJECT, HarnessFolder
-from prowess.host.sources.parsed_files import ParsedFiles, ReadFile, stamp_found
+from prowess.host.sources.harness_folders import (
+    PERSONAL,
+    PROJECT,
+    HarnessFolder,
+    SourceRoots,
+    find_plugin_sources,
+)
 from prowess.late import dataclass
 from prowess.runtime.ports import Scan
-from prowess.safety.paths import is_hidden
-from prowess.settings import Limits, Settings, SpecMode
+from prowess.settings import Settings
+from prowess.skills.catalog import AddressedSkill, list_addressed
 from prowess.skills.model import (
-    SKIPPED_FOLDERS,
     Diagnostic,
-    Document,
+    Dialect,
+    InstallSpec,
+    Invocation,
+    Metadata,
     Parsed,
+    Requirements,
+    Severity,
     Skill,
     Source,
     Tier,
+    Triggers,
     diagnose,
 )
-from prowess.skills.text import find_name_problem
-
-_MAX_FILES = 2_000
-_MAX_PAGES, _MAX_PAGE_BYTES = 100, 256_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A file to validate: its document or the reason why it has none, and its neighbours."""
-
-    path: str
-    document: Document | None
-    problem: Diagnostic | None = None
-    files: tuple[str, ...] = ()
-    # The pages below it, for checking their links.
-    pages: Mapping[str, str] = field(default_factory=dict)
-    # Entries that are links, and lead out of its folder or nowhere: what they lead to.
-    away: Mapping[str, str] = field(default_factory=dict)
-
-
-def find_named(
-    paths: Sequence[str], mode: SpecMode, limits: Limits, allowed_targets: Sequence[str] = ()
-) -> Iterator[Candidate]:
-    """Yield the candidates at `paths`: files, skill folders, or folders of skills.
-
-    Raises:
-        PathError: a path does not exist.
-    """
-    for path in paths:
-        if not path or not is_path(path):
-            raise PathError(repr(path), "is not a path.")
-        absolute = os.path.abspath(path)
-        if os.path.isdir(absolute):
-            source = Source(tier=Tier.WORKSPACE, root=absolute)
-            yield from find_inside(source, mode, limits, allowed_targets)
-        elif os.path.isfile(absolute) and absolute.lower().endswith((".md", ".mdc")):
-            is_skill = os.path.basename(absolute).lower() == "skill.md"
-            source = Source(tier=Tier.WORKSPACE, root=os.path.dirname(absolute))
-            # A person who names a link means what it leads to.
-            real = os.path.realpath(os.path.dirname(absolute) if is_skill else absolute)
-            found = FoundFile(absolute, os.path.dirname(absolute), is_skill, real=real)
-            yield from _candidate(source, found, limits)
-        else:
-            problem = "is not a Markdown file" if os.path.isfile(absolute) else "does not exist"
-            raise PathError(
-                path, f"{problem}: give a skill file, a skill's folder or a folder of skills."
-            )
-
-
-def find_inside(
-    source: Source, mode: SpecMode, limits: Limits, allowed_targets: Sequence[str] = ()
-) -> Iterator[Candidate]:
-    """Yield every candidate of one root, with what the walk itself refused."""
-    walker = RootWalker(source, mode, limits, allowed_targets)
-    own = walker.root_file()
-    if own is None:
-        walker.run()
-    for found in [own] if own is not None else walker.walk.found:
-        yield from _candidate(source, found, limits)
-    for problem in walker.walk.diagnostics:
-        yield Candidate(path=problem.path, document=None, problem=problem)
-
-
-def _candidate(source: Source, found: FoundFile, limits: Limits) -> Iterator[Candidate]:
-    content = read_found(source, found, limits.max_skill_file_bytes)
-    if isinstance(content, Diagnostic):
-        yield Candidate(path=found.path, document=None, problem=replace(content, path=found.path))
-    elif isinstance(content, Content):
-        document = _make_document(
-            source, found._replace(has_sidecar=found.is_skill_file, resources=()), content
-        )
-        # A stand-alone text has no files of its own.
-        files, away = _list_files(found.real) if found.is_skill_file else ((), {})
-        pages = _read_pages(found.real, files) if found.is_skill_file else {}
-        yield Candidate(path=found.path, document=document, files=files, pages=pages, away=away)
-
-
-def _make_document(source: Source, found: FoundFile, content: Content) -> Document:
-    return Document(
-        source=source,
-        path=found.path,
-        folder=found.folder,
-        content=content.data,
-        is_skill_file=found.is_skill_file,
-        resources=found.resources,
-        real=found.real,
-        sidecar=read_sidecar(found),
-    )
-
-
-def _read_pages(folder: str, files: Sequence[str]) -> dict[str, str]:
-    """Return the first pages below a skill's folder that are text."""
-    own = [name for name in files if "/" in name and name.lower().endswith(".md")]
-    texts = {}
-    for name in own[:_MAX_PAGES]:
-        parent, base = os.path.split(os.path.join(folder, name))
-        # A page behind a link is none of the skill's.
-        with suppress(PathError):
-            content = read_real(parent, base, _MAX_PAGE_BYTES)
-            if isinstance(content, Content):
-                texts[name] = content.data.decode("utf-8", "replace").replace("\r\n", "\n")
-    return texts
-
-
-def _list_files(folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the files below the real `folder`, with forward slashes, and the links that leave it.
-
-    Those are named with what they lead to, which is empty where it is nothing.
-    """
-    found: list[str] = []
-    away: dict[str, str] = {}
-    for base, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
-        relative = os.path.relpath(base, folder).replace(os.sep, "/")
-        prefix = "" if relative == "." else relative + "/"
-        for name in (*folders, *sorted(names)):
-            target = os.path.realpath(path := os.path.join(base, name))
-            if os.path.islink(path) and not (is_inside(target, folder) and os.path.exists(target)):
-                away[prefix + name] = target if os.path.exists(target) else ""
-        found += [prefix + name for name in sorted(names) if not is_hidden(name)]
-        if len(found) >= _MAX_FILES:
-            break
-    return tuple(found[:_MAX_FILES]), away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,9 +142,10 @@ def _add_extra(workspace: str, folders: Folders, settings: Settings, roots: Sour
             roots.diagnostics.append(diagnose("root-missing", message, path=root))
         roots.sources.append(Source(tier=Tier.EXTRA, root=root))
     paths = [expand_path(path, folders.home, workspace) for path in settings.plugins.paths]
-    plugins = find_plugin_sources(paths, settings.plugins.disabled)
-    roots.sources += plugins.sources
-    roots.diagnostics += plugins.diagnostics
+    if paths:
+        plugins = find_plugin_sources(paths, settings.plugins.disabled)
+        roots.sources += plugins.sources
+        roots.diagnostics += plugins.diagnostics
 
 
 def _harness(
@@ -288,7 +178,169 @@ def _without_repetition(sources: Sequence[Source]) -> list[Source]:
     return [source for index, source in enumerate(sources) if last[source.root] == index]
 
 
-_MAX_RESOURCES, _MAX_RESOURCE_DEPTH = 2_000, 8
+_FOLDER, _MOST_ROOTS = "catalogs", 64
+_LISTING = "listing"
+# These travel once for the whole root, or are those of the file that was found.
+_ELSEWHERE = frozenset(("source", "path", "folder", "real", "resources", "diagnostics"))
+_SKILL = tuple(field.name for field in fields(Skill) if field.name not in _ELSEWHERE)
+_SOURCE = tuple(field.name for field in fields(Source))
+_PLAIN_METADATA, _PLAIN_INVOCATION = Metadata(), Invocation()
+_PLAIN = asdict(_PLAIN_METADATA), asdict(_PLAIN_INVOCATION)
+_Part: TypeAlias = Diagnostic | InstallSpec | Invocation | Metadata | Requirements | Triggers
+
+
+class ReadFile(NamedTuple):
+    """A file as it was last read."""
+
+    stamp: Stamp
+    # False where the file changed so recently that its stamp cannot be trusted to move again.
+    settled: bool
+    found: FoundFile
+    parsed: Parsed
+    # Whether another process finds it by now.
+    kept: bool = False
+
+
+class ParsedFiles:
+    """The files that were parsed, by root and by what decides how they are read."""
+
+    def __init__(self, state: str) -> None:
+        self._files = KeptFiles(
+            os.path.join(state, _FOLDER), made_by=stamp_code(*skills.__path__), most=_MOST_ROOTS
+        )
+
+    def load(self, source: Source, reading: object) -> dict[str, ReadFile]:
+        """Return the files of a root by their paths, as they were read; none where none are kept.
+
+        Args:
+            source: the root.
+            reading: all else that decides what a file says, as a value whose `repr` tells it.
+        """
+        raw = self._files.load(_key(source, reading)) or b""
+        total, _, body = raw.partition(b"\n")
+        if total != b"%d" % zlib.crc32(body):
+            return {}
+        try:
+            return {row[0][0]: _read_row(row, source) for row in json.loads(body)}
+        except (LookupError, TypeError, ValueError, RecursionError):
+            return {}
+
+    def save(self, source: Source, reading: object, files: Iterable[ReadFile]) -> None:
+        """Keep what was read of a root."""
+        rows = [_row(read) for read in files]
+        body = json.dumps(rows, separators=(",", ":"), default=_simplify).encode()
+        self._files.save(_key(source, reading), b"%d\n%b" % (zlib.crc32(body), body))
+
+
+class KeptListings:
+    """The skills of each large workspace that a client may be shown, as they were last found."""
+
+    def __init__(self, state: str) -> None:
+        self._files = KeptFiles(
+            os.path.join(state, _FOLDER), made_by=stamp_code(*skills.__path__), most=_MOST_ROOTS
+        )
+
+    def load(self, folder: str, under: object) -> Sequence[AddressedSkill] | None:
+        """Return the list of a workspace; None where none is kept, or one under other conditions.
+
+        Args:
+            folder: the workspace.
+            under: what the operator says about skills, as a value whose `repr` tells it.
+        """
+        head, _, body = self._read(folder)
+        if not head.startswith(_mark(under)):
+            return None
+        try:
+            return [AddressedSkill(*row) for row in json.loads(body)]
+        except (TypeError, ValueError, RecursionError):
+            return None
+
+    def is_kept(self, folder: str) -> bool:
+        """Return whether any list of a workspace is kept, whatever it rests on."""
+        return any(self._read(folder))
+
+    def save(self, folder: str, under: object, listed: Sequence[Skill]) -> None:
+        """Keep the list of a workspace, unless it is what is kept."""
+        found = hashlib.sha256()
+        for skill in listed:
+            found.update(f"{skill.path}\0{skill.content_hash}\n".encode("utf-8", "surrogatepass"))
+        head = _mark(under) + found.hexdigest().encode()
+        if self._read(folder)[0] != head:
+            body = json.dumps(list_addressed(listed), separators=(",", ":")).encode()
+            self._files.save(_key(folder, _LISTING), head + b"\n" + body)
+
+    def _read(self, folder: str) -> tuple[bytes, bytes, bytes]:
+        return (self._files.load(_key(folder, _LISTING)) or b"").partition(b"\n")
+
+
+def _mark(under: object) -> bytes:
+    return hashlib.sha256(repr(under).encode("utf-8", "surrogatepass")).hexdigest().encode() + b" "
+
+
+def _key(source: Source | str, reading: object) -> str:
+    place = source if isinstance(source, str) else [getattr(source, name) for name in _SOURCE]
+    return hashlib.sha256(repr((place, reading)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _row(read: ReadFile) -> list[object]:
+    skill = read.parsed.skill
+    said = None if skill is None else [getattr(skill, name) for name in _SKILL]
+    return [read.found, read.stamp, said, read.parsed.diagnostics]
+
+
+def _simplify(value: Enum | _Part) -> object:
+    """Return a value that JSON does not know by its parts; what is plain is nothing at all."""
+    if isinstance(value, Enum):
+        return value.value
+    parts = asdict(value)
+    return None if parts in _PLAIN else parts
+
+
+def _read_row(row: list[Any], source: Source) -> ReadFile:
+    (path, folder, is_skill_file, resources, has_sidecar, real), stamp, said, problems = row
+    found = FoundFile(path, folder, is_skill_file, tuple(resources), has_sidecar, real)
+    diagnostics = tuple(
+        Diagnostic(**{**one, "severity": Severity(one["severity"])}) for one in problems
+    )
+    skill = None if said is None else _skill(said, source, found, diagnostics)
+    parsed = Parsed(skill=skill, diagnostics=diagnostics)
+    return ReadFile(tuple(stamp), settled=True, found=found, parsed=parsed, kept=True)
+
+
+def _skill(
+    said: list[Any], source: Source, found: FoundFile, diagnostics: tuple[Diagnostic, ...]
+) -> Skill:
+    values = dict(zip(_SKILL, said, strict=True))
+    values["dialect"] = Dialect(values["dialect"])
+    metadata, invocation = values["metadata"], values["invocation"]
+    values["metadata"] = _PLAIN_METADATA if metadata is None else _metadata(metadata)
+    values["invocation"] = _PLAIN_INVOCATION if invocation is None else Invocation(**invocation)
+    return Skill(
+        source=source,
+        path=found.path,
+        folder=found.folder,
+        real=found.real,
+        resources=found.resources,
+        diagnostics=diagnostics,
+        **_with_tuples(values),
+    )
+
+
+def _metadata(values: dict[str, Any]) -> Metadata:
+    made = {
+        "requires": Requirements(**_with_tuples(values["requires"])),
+        "install": tuple(InstallSpec(**_with_tuples(one)) for one in values["install"]),
+        "triggers": Triggers(**_with_tuples(values["triggers"])),
+    }
+    return Metadata(**{**values, **made})
+
+
+def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a frozen value; its lists were tuples."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+
 
 # To parse fewer takes less time than to look after a file of what they said.
 _FEWEST_KEPT = 24
@@ -342,14 +394,7 @@ class FolderSources:
 
     def resources(self, skill: Skill) -> Sequence[str]:
         """Return the files of `skill`, relative to its folder, without links and vendor folders."""
-        found: list[str] = []
-        if os.path.basename(skill.path).lower() != "skill.md":
-            return found
-        # Whoever reads one of them is told what stands in the way.
-        with suppress(PathError), Root.open_real(skill.place) as root:
-            _add_resources(root, "", 0, found)
-        own = os.path.basename(skill.path)
-        return [path for path in found[:_MAX_RESOURCES] if path != own]
+        return list_resources(skill)
 
     def _combine(
         self, sources: Sequence[Source], problems: Sequence[Diagnostic], *, unchanged: bool
@@ -455,7 +500,7 @@ class FolderSources:
             return _refuse(stamp, found, replace(content, path=found.path), old)
         if old is not None and not found.has_sidecar and _says_the_same(old, content):
             return old._replace(stamp=stamp, settled=is_settled(stamp), kept=False)
-        document = _make_document(source, found, content)
+        document = make_document(source, found, content)
         # Whoever finds all files as they were kept needs no parser.
         from prowess.skills.parse import parse
 
@@ -487,23 +532,6 @@ class FolderSources:
         if self._settings is None:
             raise RuntimeError("scan() comes first: it brings the settings")
         return self._settings
-
-
-def _add_resources(root: Root, folder: str, depth: int, found: list[str]) -> None:
-    """Add the files of a folder, and then those of the folders in it."""
-    inner: list[str] = []
-    for name, state in root.list(folder):
-        path = f"{folder}/{name}" if folder else name
-        if is_hidden(name) or find_name_problem(name):
-            continue
-        if stat.S_ISREG(state.st_mode):
-            found.append(path)
-        elif is_folder(state) and not (name.startswith(".") or name in SKIPPED_FOLDERS):
-            inner.append(path)
-    for path in inner if depth < _MAX_RESOURCE_DEPTH else ():
-        if len(found) >= _MAX_RESOURCES:
-            return
-        _add_resources(root, path, depth + 1, found)
 
 
 def _key_reading(settings: Settings) -> tuple[object, ...]:

@@ -353,6 +353,8 @@ class SkillVerdicts:
         # Of the policies: a report is of one skill.
         self.notices: tuple[Diagnostic, ...] = ()
         self._judged: dict[str, _Judged] = {}
+        # The skills that were looked at last, and those of them that are not our own.
+        self._asked: tuple[Sequence[Skill], list[Skill]] = ((), [])
         # Counts the scans whose outcome nobody was told of.
         self._news = 0
         self._thread: threading.Thread | None = None
@@ -372,7 +374,9 @@ class SkillVerdicts:
         self, skills: Sequence[Skill], settings: Settings, changed: Collection[str] | None = None
     ) -> Mapping[str, ScannerBlock]:
         """Return which skills may not be used, by their paths, and why."""
-        theirs = [skill for skill in skills if not skill.bundled]
+        if skills is not self._asked[0]:
+            self._asked = skills, [skill for skill in skills if not skill.bundled]
+        theirs = self._asked[1]
         self._look(theirs, settings, changed)
         for gone in set(self._judged).difference(skill.path for skill in theirs):
             del self._judged[gone]

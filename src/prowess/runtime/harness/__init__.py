@@ -1,1 +1,1 @@
-"""What Prowess does for coding agents: connect, hooks, budgets, exports, checks."""
+"""What Prowess does for coding agents: connect, budgets, exports, checks."""

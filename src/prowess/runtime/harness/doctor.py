@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from prowess.errors import ProwessError, contain
+from prowess.errors import ProwessError
 from prowess.hooks.harness import Harness, HookCall, Moment
 from prowess.hooks.registrations import ConnectScope, Registered, is_misled, program_of
 from prowess.hooks.samples import SAMPLES, PayloadSample
 from prowess.hooks.targets import ALSO_READ_BY, RUNS_ONCE, HarnessHomes
+from prowess.spans import contain
 
 _REPORT = "Set PROWESS_DEBUG=1, run the command that fails, and report what it prints."
 

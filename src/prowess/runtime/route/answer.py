@@ -1,7 +1,7 @@
 """Routing as a service: the right skills for a message of one agent, or none.
 
 `answer` is what every surface calls: it routes, names what is withheld and counts the use. `route`
-does the first alone, for whoever tries messages out. The index follows the snapshot and only
+does the first alone, for whoever tries messages out. The index follows what is allowed and only
 what was never encoded is encoded; the encoder is loaded by the first message that needs it. Where
 there is none, or it fails, words route alone, every answer says so, and it is left alone a while.
 """
@@ -18,27 +18,23 @@ from prowess.errors import EncoderError, SkillNotFoundError
 from prowess.late import dataclass
 from prowess.routing import router
 from prowess.routing.decision import DEFAULT
-from prowess.routing.index import (
-    SkillIndex,
-)
+from prowess.routing.index import SkillIndex
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
 from prowess.routing.router import Context, Query, RouteChoice
 from prowess.runtime.ports import (
     Encoder,
     Examples,
     ExampleStore,
-    Id,
     IndexStore,
     Judge,
     ReferenceTexts,
     StaleSkill,
     VectorStore,
-    timed,
 )
 from prowess.runtime.route.index import PAUSE_S, Built, IndexBuilder, Meaning, Progress
 from prowess.runtime.service import SkillsService
 from prowess.settings import RoutingSettings
-from prowess.skills.agent_filter_snapshot import AgentFilter, Snapshot
+from prowess.skills.agent_filter_snapshot import AgentFilter, Allowed
 from prowess.skills.explanation import (
     ALLOWED,
     Explanation,
@@ -50,6 +46,7 @@ from prowess.skills.explanation import (
     explain_unreached,
 )
 from prowess.skills.model import Diagnostic, Severity, Skill
+from prowess.spans import Id, timed
 from prowess.transcripts.turns import Role, read_turns
 
 if TYPE_CHECKING:
@@ -133,7 +130,7 @@ class Asked:
     # Stands over the load threshold of the settings.
     threshold: float | None = None
     # What a run was pinned to; by default what the agent may use now.
-    snapshot: Snapshot | None = None
+    snapshot: Allowed | None = None
     # Whether skills that fit and cannot be used are named, for which it is routed once more.
     withheld: bool = False
     # Whether somebody only tries a message out, so that nothing is counted.
@@ -226,12 +223,11 @@ class RoutingPorts(NamedTuple):
 class _Kept:
     """The index of one agent, and what it was made from."""
 
-    snapshot: Snapshot
+    allowed: Allowed
     examples: Mapping[str, Examples]
     stale: Mapping[str, StaleSkill]
     encoder: Encoder | None
     built: Built
-    references: tuple[str, ...]
     at: float
 
 
@@ -306,7 +302,7 @@ class RoutingService:
     def _find_withheld(self, message: str, asked: Asked) -> tuple[Withheld, ...]:
         """Return the skills that are not ready and would be loaded or offered if they were."""
         with self._skills.lock:
-            now = self._skills.snapshot(asked.agent_id)
+            now = self._skills.allowed(asked.agent_id)
             rows = self._skills.status(asked.agent_id).skills
         waiting = {row.skill.id for row in rows if not row.usable and not row.skill.is_draft}
         if not waiting:
@@ -327,8 +323,6 @@ class RoutingService:
         )
 
     def _find_reason(self, match: Match, agent_id: str | None) -> ExplanationStep | None:
-        # Late: only who tries messages out needs it.
-
         steps = why(self._skills, match.skill.id, agent_id).steps
         # None where it became ready in the meantime.
         return next((step for step in steps if not step.passed), None)
@@ -339,20 +333,20 @@ class RoutingService:
         if asked.history:
             context = remember(asked.history, message, asked.context or Context())
             asked = replace(asked, context=context, history=())
-        now = asked.snapshot or self._skills.snapshot(asked.agent_id)
+        now = asked.snapshot or self._skills.allowed(asked.agent_id)
         if not now.hopeful:
             return self._route(message, asked, now)
         # As if all were fine: then only the few that fit have to be scanned for an answer.
         found = self._route(message, asked, replace(now, usable=now.hopeful, hopeful=()))
         return self._without_blocked(found, now, asked.agent_id)
 
-    def _without_blocked(self, found: Route, before: Snapshot, agent_id: str | None) -> Route:
+    def _without_blocked(self, found: Route, before: Allowed, agent_id: str | None) -> Route:
         """Return an answer without what may not be used, or was not scanned for want of time."""
         known = {skill.path for skill in before.usable}
         unknown = [one.skill for one in found.matches if one.skill.path not in known]
         if unknown:
             self._skills.settle(unknown, agent_id)
-            known = {skill.path for skill in self._skills.snapshot(agent_id).usable}
+            known = {skill.path for skill in self._skills.allowed(agent_id).usable}
         matches = tuple(one for one in found.matches if one.skill.path in known)
         return replace(
             found,
@@ -361,9 +355,9 @@ class RoutingService:
             considered=tuple(one for one in found.considered if one.skill.path in known),
         )
 
-    def _route(self, message: str, asked: Asked, snapshot: Snapshot) -> Route:
+    def _route(self, message: str, asked: Asked, allowed: Allowed) -> Route:
         started = self._tools.seconds()
-        index = self._index(snapshot)
+        index = self._index(allowed)
         choice = self.choice(asked)
         with self._ranking:
             query = router.read(message, asked.context)
@@ -403,46 +397,46 @@ class RoutingService:
 
     def index(self, agent_id: str | None = None, progress: Progress | None = None) -> SkillIndex:
         """Return the index of what an agent may use, built anew only where that changed."""
-        return self._index(self._skills.snapshot(agent_id), progress)
+        return self._index(self._skills.allowed(agent_id), progress)
 
-    def _index(self, snapshot: Snapshot, progress: Progress | None = None) -> SkillIndex:
+    def _index(self, allowed: Allowed, progress: Progress | None = None) -> SkillIndex:
         # Nearly every message finds its index made: those do not wait for each other.
-        found = self._fitting(snapshot)
+        found = self._fitting(allowed)
         if found is not None:
             return found
         # Whoever wants to know how far it is, waits for it.
         hurry = None if progress else self.hurries
-        if hurry and len(snapshot.usable) >= hurry.least_skills and self.encoder() is not None:
-            return self._index_words(snapshot, hurry.seconds)
-        with self._building[snapshot.agent_id]:
-            return self._fitting(snapshot) or self._made(snapshot, progress)
+        if hurry and len(allowed.usable) >= hurry.least_skills and self.encoder() is not None:
+            return self._index_words(allowed, hurry.seconds)
+        with self._building[allowed.agent_id]:
+            return self._fitting(allowed) or self._made(allowed, progress)
 
-    def _index_words(self, snapshot: Snapshot, seconds: float) -> SkillIndex:
+    def _index_words(self, allowed: Allowed, seconds: float) -> SkillIndex:
         """Return an index of words alone, and see to it that the whole one is being made."""
-        if self._building[snapshot.agent_id].acquire(blocking=False):
-            behind = Thread(target=self._make_behind, args=(snapshot,), daemon=True)
+        if self._building[allowed.agent_id].acquire(blocking=False):
+            behind = Thread(target=self._make_behind, args=(allowed,), daemon=True)
             behind.start()
             behind.join(seconds)
-            found = self._fitting(snapshot)
+            found = self._fitting(allowed)
             if found is not None:
                 return found
-        kept = self._words.get(snapshot.agent_id)
-        if kept is None or kept[0] != snapshot.usable:
-            built = self._builder.build(snapshot.usable, None, self._tools.examples.read())
-            kept = self._words[snapshot.agent_id] = (snapshot.usable, built.index)
+        kept = self._words.get(allowed.agent_id)
+        if kept is None or kept[0] != allowed.usable:
+            built = self._builder.build(allowed.usable, None, self._tools.examples.read())
+            kept = self._words[allowed.agent_id] = (allowed.usable, built.index)
         return kept[1]
 
-    def _make_behind(self, snapshot: Snapshot) -> None:
+    def _make_behind(self, allowed: Allowed) -> None:
         """Make an index while others are answered; the lock is held since before."""
-        agent = snapshot.agent_id
+        agent = allowed.agent_id
 
         def tell(_what: str, done: int, total: int) -> None:
             self._behind[agent] = (done, total)
             self.indexing(agent, done, total)
 
         try:
-            tell("", 0, len(snapshot.usable))
-            self._made(snapshot, tell)
+            tell("", 0, len(allowed.usable))
+            self._made(allowed, tell)
             self._words.pop(agent, None)
         finally:
             self._behind.pop(agent, None)
@@ -455,34 +449,31 @@ class RoutingService:
             if making.acquire(timeout=seconds):
                 making.release()
 
-    def _fitting(self, snapshot: Snapshot) -> SkillIndex | None:
+    def _fitting(self, allowed: Allowed) -> SkillIndex | None:
         """Return the index that is kept, unless something changed that it was made from."""
         examples, encoder = self._tools.examples.read(), self.encoder()
-        kept, now = self._indexes.get(snapshot.agent_id), self._tools.seconds()
+        kept, now = self._indexes.get(allowed.agent_id), self._tools.seconds()
         if (
             kept is None
-            or not (kept.snapshot is snapshot or kept.snapshot.usable == snapshot.usable)
+            or not (kept.allowed is allowed or kept.allowed.usable == allowed.usable)
             or not (kept.examples is examples or kept.examples == examples)
             or kept.stale != self._tools.stale()
             or kept.encoder is not encoder
         ):
             return None
         if now - kept.at > PAUSE_S:
-            # Now and then: no snapshot says that a file beside a page has changed.
-            references = self._builder.stamp_references(snapshot.usable)
-            if kept.built.problem or kept.references != references:
+            # Now and then: nothing else says that a file beside a page has changed.
+            references = self._builder.stamp_references(allowed.usable)
+            if kept.built.problem or kept.built.references != references:
                 return None
-            self._indexes[snapshot.agent_id] = replace(kept, at=now)
+            self._indexes[allowed.agent_id] = replace(kept, at=now)
         return kept.built.index
 
-    def _made(self, snapshot: Snapshot, progress: Progress | None) -> SkillIndex:
+    def _made(self, allowed: Allowed, progress: Progress | None) -> SkillIndex:
         examples, encoder = self._tools.examples.read(), self.encoder()
         now, stale = self._tools.seconds(), self._tools.stale()
-        references = self._builder.stamp_references(snapshot.usable)
-        built = self._built(snapshot.usable, encoder, examples, progress)
-        self._indexes[snapshot.agent_id] = _Kept(
-            snapshot, examples, stale, encoder, built, references, now
-        )
+        built = self._built(allowed.usable, encoder, examples, progress)
+        self._indexes[allowed.agent_id] = _Kept(allowed, examples, stale, encoder, built, now)
         return built.index
 
     def index_of(self, skills: Sequence[Skill], progress: Progress | None = None) -> SkillIndex:

@@ -265,7 +265,7 @@ class ExampleService:
         """Index the skills with what passed, and see how the skill stands now."""
         stored = self._store.read()
         tried = {**stored, name: _with_written(stored.get(name, Examples()), passed)}
-        usable = self._skills.snapshot(agent_id).usable
+        usable = self._skills.allowed(agent_id).usable
         index = self._builder.build(usable, self._routing.encoder(), tried).index
         return tuple(
             PassedExample(

@@ -1,32 +1,46 @@
 """The index of an agent's skills, and the models that give it meaning.
 
 Only what was never encoded is encoded. A model that fails is not asked again for a while.
+
+An index is also kept as bytes, so that a process that answers one message need not make it. Only
+what is costly to make travels. The bytes are data, never code: a tree in JSON, and the arrays
+behind it. What cannot be read is no index, whatever the reason; then one is made.
 """
 
 import hashlib
+import json
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from operator import attrgetter
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prowess.errors import EncoderError
 from prowess.late import dataclass
 from prowess.routing import router
-from prowess.routing.handoffs_and_passages import LONGEST_BODY, SkillEvidence, read_evidence
+from prowess.routing.dense import DenseIndex, PhraseGroup
+from prowess.routing.handoffs_and_passages import (
+    LONGEST_BODY,
+    Handoff,
+    SkillEvidence,
+    read_evidence,
+)
 from prowess.routing.index import (
     Encoded,
+    Everyday,
+    Occasions,
     SkillIndex,
     add_handoffs,
     list_index_texts,
-    pack_index,
-    unpack_index,
 )
-from prowess.routing.lexical_and_breadth import LexicalIndex, Terms, read_terms
+from prowess.routing.lexical_and_breadth import Breadth, LexicalIndex, Postings, Terms, read_terms
 from prowess.routing.router import Query
+from prowess.routing.triggers_and_follow_ups import HintIndex
 from prowess.routing.words import Words, measure_shape, split_words
 from prowess.runtime.ports import (
     Encoder,
@@ -197,6 +211,8 @@ class Built:
     problem: str
     # Whether the encoder was asked for anything, and so has shown that it works.
     encoded: bool
+    # The stamps of the reference files beside the skills.
+    references: tuple[str, ...] = ()
 
 
 class _Read(NamedTuple):
@@ -233,11 +249,12 @@ class IndexBuilder:
         """Index `skills`; without a working encoder the index has words and no vectors."""
         if self._indexes is None or not skills:
             return self._make(skills, encoder, examples, progress)
-        key = _key(self._weigh(skills), encoder, examples, self.stamp_references(skills))
+        references = self.stamp_references(skills)
+        key = _key(self._weigh(skills), encoder, examples, references)
         kept = self._indexes.load(key)
         found = None if kept is None else unpack_index(kept, skills)
         if found is not None:
-            return Built(found, problem="", encoded=False)
+            return Built(found, problem="", encoded=False, references=references)
         built = self._make(skills, encoder, examples, progress)
         if not built.problem:
             self._indexes.save(key, pack_index(built.index))
@@ -258,8 +275,9 @@ class IndexBuilder:
         *,
         guests: int = 0,
     ) -> Built:
+        references, progress = self.stamp_references(skills), progress or _show_nothing
         with self._lock:
-            read = self._read_all(self._weigh(skills), examples, progress or _show_nothing)
+            read = self._read_all(self._weigh(skills), examples, references, progress)
         evidence = add_handoffs([one.evidence for one in read], guests=guests)
         # Before the vectors are there: the two together would take twice the memory.
         lexical = replace(
@@ -269,9 +287,7 @@ class IndexBuilder:
         encoded, problem, asked = None, "", False
         if encoder is not None:
             try:
-                vectors, asked = self._encode(
-                    encoder, list_index_texts(evidence), progress or _show_nothing
-                )
+                vectors, asked = self._encode(encoder, list_index_texts(evidence), progress)
                 encoded = Encoded(vectors, encoder.id, encoder.english_only)
                 del vectors
             except EncoderError as error:
@@ -279,7 +295,7 @@ class IndexBuilder:
         index = SkillIndex.build(skills, evidence, lexical, encoded)
         del encoded
         self._tidy()
-        return Built(index, problem, asked)
+        return Built(index, problem, asked, references)
 
     def stamp_references(self, skills: Sequence[Skill]) -> tuple[str, ...]:
         """Return what changes when a reference file of one of the skills does."""
@@ -293,10 +309,14 @@ class IndexBuilder:
         return [_without_stale(skill, stale.get(skill.path)) for skill in skills]
 
     def _read_all(
-        self, skills: Sequence[Skill], examples: Mapping[str, Examples], progress: Progress
+        self,
+        skills: Sequence[Skill],
+        examples: Mapping[str, Examples],
+        references: Sequence[str],
+        progress: Progress,
     ) -> list[_Read]:
         known, kept, found = self._read, {}, []
-        stamps = self.stamp_references(skills) or ("",) * len(skills)
+        stamps = references or ("",) * len(skills)
         for done, (skill, stamp) in enumerate(zip(skills, stamps, strict=True)):
             mine = examples.get(skill.name, Examples())
             key = f"{_name_of(skill, mine)}\0{stamp}"
@@ -436,3 +456,109 @@ def _do_nothing() -> None:
 
 def _show_nothing(_what: str, _done: int, _total: int) -> None:
     """Report nothing."""
+
+
+_Array: TypeAlias = NDArray[Any]
+
+_MAGIC = b"prowess index 3\n"
+_NUMBER = 8
+_KINDS: Mapping[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        Breadth,
+        DenseIndex,
+        Everyday,
+        SkillEvidence,
+        PhraseGroup,
+        Handoff,
+        LexicalIndex,
+        Occasions,
+        Postings,
+    )
+}
+# Made from the skills, which are at hand.
+_FRESH = frozenset(("skills", "hints"))
+
+
+def pack_index(index: SkillIndex) -> bytes:
+    """Return `index` as bytes."""
+    arrays: list[_Array] = []
+    tree = {
+        field.name: _tree(getattr(index, field.name), arrays)
+        for field in fields(index)
+        if field.name not in _FRESH
+    }
+    shapes = [(array.dtype.str, array.shape) for array in arrays]
+    head = json.dumps([shapes, tree], separators=(",", ":")).encode()
+    # Arrays begin at whole steps of their widest number.
+    head += b" " * (-len(head) % _NUMBER)
+    body = b"".join([_number(len(head)), head, *(_pad(array) for array in arrays)])
+    return _MAGIC + _number(zlib.crc32(body)) + body
+
+
+def unpack_index(raw: bytes, skills: Sequence[Skill]) -> SkillIndex | None:
+    """Return the index of `skills` that was packed; None where the bytes hold none."""
+    start = len(_MAGIC) + _NUMBER
+    if not raw.startswith(_MAGIC) or raw[len(_MAGIC) : start] != _number(zlib.crc32(raw[start:])):
+        return None
+    # Whole, but perhaps written by another version.
+    try:
+        length = int.from_bytes(raw[start : start + _NUMBER], "little")
+        at = start + _NUMBER
+        shapes, tree = json.loads(raw[at : at + length])
+        arrays = _arrays(raw, at + length, shapes)
+        parts = {name: _make(part, arrays) for name, part in tree.items()}
+        found = SkillIndex(skills=tuple(skills), hints=HintIndex(skills), **parts)
+    except (KeyError, TypeError, ValueError, IndexError):
+        return None
+    return found if len(found.evidence) == found.lexical.size == len(skills) else None
+
+
+def _tree(value: object, arrays: list[_Array]) -> object:
+    if isinstance(value, np.ndarray):
+        arrays.append(np.ascontiguousarray(value))
+        return {"array": len(arrays) - 1}
+    if is_dataclass(value) or hasattr(value, "_fields"):
+        names = [one.name for one in fields(value)] if is_dataclass(value) else value._fields
+        kind = type(value).__name__
+        return {"kind": kind, "parts": [_tree(getattr(value, name), arrays) for name in names]}
+    if isinstance(value, Mapping):
+        return {"words": dict(value)}
+    if isinstance(value, tuple):
+        return [_tree(one, arrays) for one in value]
+    return value
+
+
+# Whatever JSON holds.
+def _make(tree: Any, arrays: Sequence[_Array]) -> Any:  # noqa: ANN401
+    if isinstance(tree, list):
+        return tuple(_make(one, arrays) for one in tree)
+    if not isinstance(tree, dict):
+        return tree
+    if "array" in tree:
+        return arrays[tree["array"]]
+    if "words" in tree:
+        return tree["words"]
+    kind, parts = _KINDS[tree["kind"]], [_make(one, arrays) for one in tree["parts"]]
+    if not is_dataclass(kind):
+        return kind(*parts)
+    return kind(**dict(zip((one.name for one in fields(kind)), parts, strict=True)))
+
+
+def _arrays(raw: bytes, at: int, shapes: Sequence[tuple[str, Sequence[int]]]) -> list[_Array]:
+    found = []
+    for kind, shape in shapes:
+        dtype, size = np.dtype(kind), int(np.prod(shape, dtype=np.int64))
+        found.append(np.frombuffer(raw, dtype, size, at).reshape(shape))
+        at += dtype.itemsize * size
+        at += -at % _NUMBER
+    return found
+
+
+def _pad(array: _Array) -> bytes:
+    raw = array.tobytes()
+    return raw + b" " * (-len(raw) % _NUMBER)
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(_NUMBER, "little")

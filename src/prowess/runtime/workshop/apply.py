@@ -30,7 +30,7 @@ from prowess.errors import (
     StaleChangeError,
     StoreError,
 )
-from prowess.runtime.ports import Id, timed
+from prowess.spans import Id, timed
 from prowess.runtime.workshop.drafts import Draft, Plan, check_result, draft_of, plan, refusal_of
 from prowess.runtime.workshop.ports import SKILL_FILE, SkillFolderPort, WorkshopPorts
 from prowess.safety.model import Finding, ScanReport

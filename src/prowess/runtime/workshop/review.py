@@ -11,7 +11,8 @@ from enum import StrEnum
 from threading import Lock, Thread
 from typing import Protocol
 
-from prowess.errors import ProwessError, contain
+from prowess.errors import ProwessError
+from prowess.spans import contain
 from prowess.runtime.workshop.ports import (
     REVIEW_SESSION_PREFIX,
     Counters,

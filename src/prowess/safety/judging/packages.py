@@ -16,13 +16,7 @@ from prowess.data import read_table, read_words
 from prowess.reading.views import read_loose_letters
 from prowess.safety.environment import denied_group
 from prowess.safety.facts import Act, Fact, Noted, Scene
-from prowess.safety.hosts import (
-    find_host,
-    find_service,
-    is_cheap_host,
-    is_local,
-    is_raw_address,
-)
+from prowess.safety.hosts import find_host, find_service, is_cheap_host, is_local, is_raw_address
 from prowess.safety.model import Confidence, Level, Sighting
 
 _FILE = "safety/judging/packages.toml"

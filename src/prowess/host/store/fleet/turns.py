@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from prowess.errors import DatabaseLostError, StoreError, contain
+from prowess.errors import DatabaseLostError, StoreError
 from prowess.host.store.database import (
     CHANNEL,
     GENERATIONS,
@@ -25,6 +25,7 @@ from prowess.host.store.database import (
     Tables,
     connection_errors,
 )
+from prowess.spans import contain
 
 log = logging.getLogger(__name__)
 _TABLES = Tables(METADATA)
