@@ -80,13 +80,17 @@ class World:
         return {**kept, "HOME": str(self.root), "PROWESS_HOME": str(self.state)}
 
     def run(
-        self, *args: str, given: bytes = b"", environ: Mapping[str, str] | None = None
+        self,
+        *args: str,
+        given: bytes = b"",
+        environ: Mapping[str, str] | None = None,
+        below: str = "",
     ) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             [sys.executable, "-m", "prowess", *args],
             input=given,
             env={**self.environ, **(environ or {})},
-            cwd=self.work,
+            cwd=self.work / below,
             capture_output=True,
             check=False,
             timeout=60,
@@ -221,10 +225,12 @@ def test_one_process_at_a_time_makes_an_index(world: World) -> None:
     assert not (world.state / "indexes").exists()
 
 
-def test_connecting_makes_the_index_that_the_first_prompt_needs(world: World) -> None:
+@pytest.mark.parametrize("below", ["", "src/part"])
+def test_connecting_makes_the_index_that_the_first_prompt_needs(world: World, below: str) -> None:
     world.configure(encoder="bundled")
+    (world.work / below).mkdir(parents=True, exist_ok=True)
 
-    done = world.run("connect", "codex", "--yes", "--no-mcp", "--workspace", str(world.work))
+    done = world.run("connect", "codex", "--yes", "--no-mcp", below=below)
 
     assert done.returncode == 0, done.stderr
     assert _MEANT.search(_context(world.hook(world.payload())))

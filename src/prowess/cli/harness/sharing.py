@@ -20,7 +20,7 @@ from prowess.skills.harness.portable import HarnessNote, Weight
 from prowess.skills.harness.rules import ALIASES, Reader, read_rules, reader_named
 from prowess.skills.model import Severity, Skill
 from prowess.wire import sharing as wire_sharing
-from prowess.wiring import open_runtime
+from prowess.wiring import in_project, open_runtime
 from prowess.wiring.sharing import open_folders
 from prowess.wiring.transfer import open_budgets, open_exporting
 
@@ -226,7 +226,7 @@ def budget_command(
     Exit code 0 when every description is shown, 1 when some are not.
     """
     reader = None if harness is None else reader_named(harness)
-    with open_runtime(given.workspace) as runtime:
+    with in_project(open_runtime(given.workspace)) as runtime:
         report = open_budgets(runtime).report(given.agent, reader, window, everywhere=every_skill)
     if given.as_json:
         print_json(wire_sharing.budget_report(report))

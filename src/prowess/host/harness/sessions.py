@@ -124,16 +124,6 @@ def lies_in_folders(root: str, harness: str) -> bool:
     return any(plain.endswith(f"/{path}") for path in own)
 
 
-def project_of(folder: str, home: str) -> str:
-    """Return the project that a folder belongs to: the nearest one above it that git keeps."""
-    place = folder
-    while place != home and os.path.dirname(place) != place:
-        if os.path.exists(os.path.join(place, ".git")):
-            return place
-        place = os.path.dirname(place)
-    return folder
-
-
 def _may_be(path: str, session: str) -> bool:
     """Return whether a file can hold a session; each harness puts at least the id's beginning.
 
