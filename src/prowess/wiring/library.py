@@ -340,7 +340,7 @@ def open_runtime(
 
 
 def in_project(runtime: Runtime) -> Runtime:
-    """Return the runtime for the project around the folder where it was opened, as hooks find it."""
+    """Return the runtime for the project around where it was opened, as hooks find it."""
     places = runtime.skills.places
     if not places.workspace_given:
         found = find_workspace("", (), places.workspace, runtime.folders.home)

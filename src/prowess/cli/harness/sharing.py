@@ -17,7 +17,7 @@ from prowess.runtime.harness.export import ExportReport, ExportRequest, Placed
 from prowess.sharing.lock import CYCLONEDX, SPDX, Lock, make_cyclonedx, make_spdx
 from prowess.skills.harness.listings import Fate, ListedSkill
 from prowess.skills.harness.portable import HarnessNote, Weight
-from prowess.skills.harness.rules import ALIASES, Reader, read_rules, reader_named
+from prowess.skills.harness.rules import ALIASES, Reader, read_rules, reader_named, why_hidden
 from prowess.skills.model import Severity, Skill
 from prowess.wire import sharing as wire_sharing
 from prowess.wiring import in_project, open_runtime
@@ -283,8 +283,10 @@ def _print_harness(harness: HarnessBudget, *, detailed: bool) -> None:
         _print_entries(shown[:most])
     if shown[most:]:
         print_text(f"... and {len(shown) - most} more: --harness {harness.reader.value}", "dim")
-    if harness.hidden:
-        print_text(f"Kept from the model on purpose: {_names(harness.hidden)}.", "dim")
+    whys = [why_hidden(read_rules()[harness.reader], skill) for skill in harness.hidden]
+    for why in dict.fromkeys(whys):
+        kept = [skill for skill, own in zip(harness.hidden, whys, strict=True) if own == why]
+        print_text(f"Kept from the model by {why}: {_names(kept)}.", "dim")
     if harness.elsewhere:
         _print_elsewhere(harness)
     _print_fix(harness)

@@ -121,12 +121,12 @@ def is_about_us(message: str) -> bool:
 def _is_listed(skill: "Skill", harness: Harness) -> bool:
     """Return whether a harness finds a skill where it lies and tells its model of it."""
     # Late: a call without an answer does not need the table.
-    from prowess.skills.harness.rules import Reader, is_hidden, read_rules, reads
+    from prowess.skills.harness.rules import Reader, read_rules, reads, why_hidden
 
     if harness.value not in set(Reader):
         return False
     rules = read_rules()[Reader(harness.value)]
-    return reads(rules, skill) and not is_hidden(rules, skill)
+    return reads(rules, skill) and not why_hidden(rules, skill)
 
 
 def read_typed(prompt: str) -> str:
