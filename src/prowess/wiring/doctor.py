@@ -181,10 +181,11 @@ def find_unwritable(
         folder = os.path.dirname(folder)
     homes = [os.path.dirname(os.path.realpath(os.path.join(state, name))) for name in replaced]
     there = [one for one in dict.fromkeys((folder, *homes)) if os.path.lexists(one)]
-    yield from ((one, why) for one in there if (why := _try_writing(one)))
+    shut = {one: why for one in there if (why := _try_writing(one))}
+    yield from shut.items()
     for name in changed:
         path = os.path.join(state, name)
-        if os.path.isfile(path) and not os.access(path, os.W_OK):
+        if folder not in shut and os.path.isfile(path) and not os.access(path, os.W_OK):
             yield path, os.strerror(errno.EACCES)
 
 
@@ -496,8 +497,8 @@ def _check_routing(runtime: Runtime) -> Iterator[DoctorFinding]:
 
 
 def _stores(state: str) -> Iterator[DoctorFinding]:
-    if os.path.lexists(state) and not os.path.isdir(state):
-        # Said of the folder itself.
+    if os.path.lexists(state) and (not os.path.isdir(state) or _try_writing(state)):
+        # Said of the folder itself; what cannot be opened in one that takes no files may be whole.
         return
     there = [name for name in _STORES if os.path.isfile(os.path.join(state, name))]
     problems = {name: check_database(os.path.join(state, name)) for name in there}
@@ -528,7 +529,8 @@ def _permissions(state: str) -> Iterator[DoctorFinding]:
     unwritable = list(find_unwritable(state, (config.FILE_NAME,), _STORES))
     for path, why in unwritable:
         text = f"{path} cannot be written ({why}), so nothing that belongs there is kept."
-        todo = f"Make it yours (chown -R $USER {shlex.quote(path)}), or set PROWESS_HOME elsewhere."
+        own = f"Make it yours (chown -R $USER {shlex.quote(path)}), or set"
+        todo = f"{'Set' if why == os.strerror(errno.EROFS) else own} PROWESS_HOME elsewhere."
         yield _tell(DoctorLevel.PROBLEM, text, todo)
     if not os.path.isdir(state):
         if unwritable:
