@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -269,6 +270,24 @@ def test_a_session_begins_in_silence_where_the_harness_lists_everything(world: W
     started = world.payload("SessionStart", source="startup", turn_id="t1")
 
     assert world.alone(started) == ""
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_what_lies_in_the_folders_of_two_harnesses_is_listed_by_both(
+    world: World, *, is_link: bool
+) -> None:
+    shared, own = world.work / ".agents" / "skills", world.work / ".claude" / "skills"
+    shared.parent.mkdir()
+    own.parent.mkdir()
+    (world.work / "skills").rename(shared)
+    if is_link:
+        own.symlink_to("../.agents/skills")
+    else:
+        shutil.copytree(shared, own)
+    theirs = {"transcript_path": "/home/me/.claude/projects/x/1.jsonl"}
+
+    assert world.alone(world.payload("SessionStart", source="startup", **theirs)) == ""
+    assert "Skill tool: pdf-forms" in _context(world.alone(world.payload(**theirs)))
 
 
 def test_our_own_skills_are_hinted_at_only_where_the_prompt_is_about_prowess(world: World) -> None:
