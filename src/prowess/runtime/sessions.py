@@ -235,11 +235,9 @@ class SessionReports:
 
 
 def _by_name(group: Sequence[Session], snapshot: Snapshot | None) -> list[Session]:
-    """Return the sessions with skills by their names: who reads a file knows only its folder.
-
-    And one harness has no dashes in its commands.
-    """
+    """Return the sessions with skills by their names, and not their folders or bare commands."""
     known = snapshot.usable if snapshot else ()
+    # One harness has no dashes in its commands, and who reads a file knows only its folder.
     other = {skill.name.replace("-", "_"): skill.name for skill in known}
     other |= {skill.path.replace("\\", "/").split("/")[-2:][0]: skill.name for skill in known}
     other = {word: name for word, name in other.items() if word != name}

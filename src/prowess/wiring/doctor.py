@@ -43,7 +43,6 @@ from prowess.host.sources.roots import expand_path
 from prowess.host.store.reports import REPORTS_FILE
 from prowess.runtime.harness.connect import Connecting
 from prowess.runtime.harness.doctor import (
-    NAMES,
     Check,
     DoctorFinding,
     DoctorLevel,
@@ -51,6 +50,7 @@ from prowess.runtime.harness.doctor import (
     Installed,
     examine_harness,
     find_health,
+    name_of,
 )
 from prowess.runtime.service import StatusReport
 from prowess.skills.model import Severity
@@ -58,16 +58,11 @@ from prowess.wiring.hook import answer_hook
 from prowess.wiring.library import Runtime
 from prowess.wiring.state import STORE_FILE, USAGE_FILE, VECTORS_FILE
 
-PROGRAMS: Mapping[Harness, tuple[str, ...]] = {
+# Those whose program has another name than they.
+_PROGRAMS: Mapping[Harness, tuple[str, ...]] = {
     Harness.CLAUDE_CODE: ("claude",),
-    Harness.CODEX: ("codex",),
     Harness.CURSOR: ("cursor", "cursor-agent"),
-    Harness.GEMINI: ("gemini",),
-    Harness.COPILOT: ("copilot",),
     Harness.VSCODE: ("code",),
-    Harness.QWEN: ("qwen",),
-    Harness.OPENCODE: ("opencode",),
-    Harness.OPENCLAW: ("openclaw",),
 }
 # Sessions that are looked into for a prompt that no hook was told of, and how late a call may be.
 _MOST_SESSIONS, _LATEST_CALL_MS = 5, 20_000
@@ -84,7 +79,7 @@ _MOST_CHECKED = 64_000_000
 
 def locate_program(harness: Harness, environ: Mapping[str, str]) -> str:
     """Return the program of a harness on the search path, or nothing."""
-    found = (find_program(name, environ).path for name in PROGRAMS[harness])
+    found = (find_program(name, environ).path for name in _PROGRAMS.get(harness, (harness.value,)))
     return next(filter(None, found), "")
 
 
@@ -304,7 +299,7 @@ def open_doctor(runtime: Runtime, agent: str | None, project: str) -> list[Check
     """Return all that is to be looked at; `project` is the folder whose connections count."""
     world = _World(runtime, project)
     harnesses = [
-        Check(area=harness.value, title=NAMES[harness], look=partial(_harness, harness, world))
+        Check(area=harness.value, title=name_of(harness), look=partial(_harness, harness, world))
         for harness in Harness
     ]
     own = (

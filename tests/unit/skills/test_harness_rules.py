@@ -1,6 +1,7 @@
 """Which skills a harness finds, and which of two with one name it takes."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.rows import each_row
@@ -87,9 +88,9 @@ def test_a_harness_hides_only_by_what_it_understands() -> None:
     ],
 )
 def test_what_a_harness_was_seen_to_leave_out_is_not_taken_for_listed(
-    changed: dict[str, object], readers: set[Reader]
+    changed: dict[str, Any], readers: set[Reader]
 ) -> None:
-    skill = replace(_at(AGENTS), **{"fields": {"name": "deploy"}, **changed})
+    skill = replace(_at(AGENTS), **({"fields": {"name": "deploy"}} | changed))
 
     assert {one for one in Reader if why_hidden(read_rules()[one], skill)} == readers
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 import click
 
 from prowess.cli.harness import hook_lane
-from prowess.cli.render import ProgressBar, asks, print_json, print_text
+from prowess.cli.render import ProgressBar, asks, count_up, print_json, print_text
 from prowess.cli.terminal import Common, NearChoice, common, json_option, workspace_option
 from prowess.errors import ProwessError
 from prowess.hooks.harness import Harness
@@ -208,12 +208,8 @@ def _print(found: Examination) -> None:
     if not problems and not warnings:
         print_text("All is well.", "green")
     else:
-        said = f"{_count(problems, 'problem')}, {_count(warnings, 'warning')}."
+        said = f"{count_up(problems, 'problem')}, {count_up(warnings, 'warning')}."
         print_text(said, "red" if problems else "yellow")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 _MOST_BYTES = 8 * 1024 * 1024

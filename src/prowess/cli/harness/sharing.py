@@ -10,7 +10,15 @@ from datetime import UTC, datetime
 import click
 
 from prowess import __version__
-from prowess.cli.render import Cell, Column, print_error, print_json, print_table, print_text
+from prowess.cli.render import (
+    Cell,
+    Column,
+    count_up,
+    print_error,
+    print_json,
+    print_table,
+    print_text,
+)
 from prowess.cli.terminal import Common, NearChoice, common, complete_skill
 from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
 from prowess.runtime.harness.export import ExportReport, ExportRequest, Placed
@@ -148,16 +156,12 @@ def _print_export(report: ExportReport) -> None:
         )
     for reader, notes in (report.notes or {}).items():
         _print_notes(reader, notes)
+    what = f"{report.name} ({count_up(len(report.files or {}), 'file')})"
     if report.placed is not None:
-        print_text(f"{report.name} ({_count(report)}) {_DONE[report.placed]} {report.written_to}.")
+        print_text(f"{what} {_DONE[report.placed]} {report.written_to}.")
     else:
-        print_text(f"{report.name} ({_count(report)}) is strict and portable.")
+        print_text(f"{what} is strict and portable.")
         print_text("Nothing was written: give --to DIR or --zip FILE.skill.")
-
-
-def _count(report: ExportReport) -> str:
-    count = len(report.files or {})
-    return f"{count} file{'' if count == 1 else 's'}"
 
 
 def _print_changes(report: ExportReport) -> None:
@@ -272,7 +276,7 @@ def _print_harness(harness: HarnessBudget, *, detailed: bool) -> None:
     print_text()
     limit = "no known limit" if harness.limit is None else f"of {harness.limit:,} {harness.unit}"
     room = f"{harness.used:,} {limit} ({harness.limit_from}), about {harness.tokens:,} tokens"
-    print_text(f"{harness.title}: {_count_up(len(harness.entries))}, {room}", "bold")
+    print_text(f"{harness.title}: {count_up(len(harness.entries), 'skill')}, {room}", "bold")
     shown = [
         (place, entry)
         for place, entry in enumerate(harness.entries, start=1)
@@ -296,9 +300,9 @@ def _print_harness(harness: HarnessBudget, *, detailed: bool) -> None:
 
 
 def _print_elsewhere(harness: HarnessBudget) -> None:
-    project, personal = harness.places
+    (project, personal), skills = harness.places, count_up(harness.elsewhere, "skill")
     print_text(
-        f"{harness.title} does not look where {_count_up(harness.elsewhere)} of yours can be found:"
+        f"{harness.title} does not look where {skills} of yours can be found:"
         f" use {project} or {personal}, or count everything with --every-skill.",
         "dim",
     )
@@ -346,10 +350,6 @@ def _print_fix(harness: HarnessBudget) -> None:
         print_text("  not one skill fits this limit", "red")
     if harness.how_to_raise:
         print_text(f"  or {harness.how_to_raise}")
-
-
-def _count_up(count: int) -> str:
-    return f"{count} skill{'' if count == 1 else 's'}"
 
 
 def _names(skills: Sequence[Skill]) -> str:

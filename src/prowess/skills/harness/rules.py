@@ -16,7 +16,6 @@ from prowess.skills.model import RootKind, Skill, Source, Tier
 
 _SKILL_FILE = "skill.md"
 _IDENTITY = frozenset(("name", "description"))
-# Of the standard; not every reader minds.
 _LONGEST_NAME, _LONGEST_DESCRIPTION = 64, 1_024
 
 
@@ -65,9 +64,8 @@ class HarnessRules:
     unknown: frozenset[str] = frozenset()
     # Other keys that it understands at the top level, where a strict build has none.
     dialect: frozenset[str] = frozenset()
-    # Who may keep a skill from its model.
+    # Who may keep a skill from its model, and what else does.
     hidden_by: frozenset[str] = frozenset()
-    # And what else it does not list.
     refuses: frozenset[str] = frozenset()
     fills_arguments: bool = False
     runs_commands: bool = False
@@ -103,8 +101,7 @@ def _make_rules(
         found["places"] = tuple(row["places"])
     pairs = (word.rpartition(":") for word in row.get("builtin", "").split())
     found["builtin"] = tuple((name, int(chars)) for name, _, chars in pairs)
-    for name in ("hidden_by", "refuses"):
-        found[name] = frozenset(row.get(name, ()))
+    found |= {name: frozenset(row.get(name, ())) for name in ("hidden_by", "refuses")}
     return HarnessRules(reader=reader, **found)
 
 
