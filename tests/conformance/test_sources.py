@@ -56,6 +56,8 @@ PERSONAL = (
     ".gemini/skills",
     ".copilot/skills",
     ".config/opencode/skills",
+    ".config/opencode/skill",
+    ".opencode/skills",
     ".openclaw/skills",
     ".hermes/skills",
 )
@@ -74,7 +76,7 @@ def test_user_folders_of_other_harnesses_are_read(world: World) -> None:
 
 @pytest.mark.requirement("harness:project-folders", "harness:on-by-default")
 def test_project_folders_of_other_harnesses_are_read(world: World) -> None:
-    folders = (".claude/skills", ".github/skills", ".cursor/skills")
+    folders = (".claude/skills", ".github/skills", ".cursor/skills", ".opencode/skill")
     for number, folder in enumerate(folders):
         world.skill(f"theirs-{number}", root=world.workspace / folder)
 

@@ -51,6 +51,18 @@ def _text(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str]:
     return code, done.out + done.err
 
 
+def test_in_a_subfolder_the_skills_of_the_project_count(
+    world: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _skill(world / ".claude" / "skills", "notes")
+    (world / "src" / "part").mkdir(parents=True)
+    monkeypatch.chdir(world / "src" / "part")
+
+    _, report = _json(capsys, "--harness", "claude-code")
+
+    assert [one["name"] for one in report["harnesses"][0]["entries"]] == ["notes"]
+
+
 def test_all_is_well_where_everything_fits(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _skill(world / ".claude" / "skills", "notes")
 

@@ -1,8 +1,10 @@
 """What `prowess doctor` says of a state folder, of stores and of folders that nobody uses."""
 
+import errno
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,22 @@ def test_a_home_in_which_nothing_can_be_kept_is_a_problem(
     (problem,) = told
     assert str((world / place).parent) in problem["text"] or place == "closed"
     assert "PROWESS_HOME" in problem["todo"]
+
+
+def test_where_nothing_can_be_written_no_store_is_called_damaged(
+    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Nobody can put it away there, and many a whole one cannot be opened without a file beside it.
+    (world / "state" / "vectors.db").write_bytes(b"what cannot be opened")
+
+    def refuse(**_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+
+    problems = [one for one in _doctor(capsys, "problem") if str(world / "state") in str(one)]
+
+    assert [one["todo"] for one in problems] == ["Set PROWESS_HOME elsewhere."]
 
 
 def test_a_config_whose_folder_takes_nothing_is_a_problem(

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -80,13 +81,17 @@ class World:
         return {**kept, "HOME": str(self.root), "PROWESS_HOME": str(self.state)}
 
     def run(
-        self, *args: str, given: bytes = b"", environ: Mapping[str, str] | None = None
+        self,
+        *args: str,
+        given: bytes = b"",
+        environ: Mapping[str, str] | None = None,
+        below: str = "",
     ) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             [sys.executable, "-m", "prowess", *args],
             input=given,
             env={**self.environ, **(environ or {})},
-            cwd=self.work,
+            cwd=self.work / below,
             capture_output=True,
             check=False,
             timeout=60,
@@ -221,10 +226,12 @@ def test_one_process_at_a_time_makes_an_index(world: World) -> None:
     assert not (world.state / "indexes").exists()
 
 
-def test_connecting_makes_the_index_that_the_first_prompt_needs(world: World) -> None:
+@pytest.mark.parametrize("below", ["", "src/part"])
+def test_connecting_makes_the_index_that_the_first_prompt_needs(world: World, below: str) -> None:
     world.configure(encoder="bundled")
+    (world.work / below).mkdir(parents=True, exist_ok=True)
 
-    done = world.run("connect", "codex", "--yes", "--no-mcp", "--workspace", str(world.work))
+    done = world.run("connect", "codex", "--yes", "--no-mcp", below=below)
 
     assert done.returncode == 0, done.stderr
     assert _MEANT.search(_context(world.hook(world.payload())))
@@ -263,6 +270,24 @@ def test_a_session_begins_in_silence_where_the_harness_lists_everything(world: W
     started = world.payload("SessionStart", source="startup", turn_id="t1")
 
     assert world.alone(started) == ""
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_what_lies_in_the_folders_of_two_harnesses_is_listed_by_both(
+    world: World, *, is_link: bool
+) -> None:
+    shared, own = world.work / ".agents" / "skills", world.work / ".claude" / "skills"
+    shared.parent.mkdir()
+    own.parent.mkdir()
+    (world.work / "skills").rename(shared)
+    if is_link:
+        own.symlink_to("../.agents/skills")
+    else:
+        shutil.copytree(shared, own)
+    theirs = {"transcript_path": "/home/me/.claude/projects/x/1.jsonl"}
+
+    assert world.alone(world.payload("SessionStart", source="startup", **theirs)) == ""
+    assert "Skill tool: pdf-forms" in _context(world.alone(world.payload(**theirs)))
 
 
 def test_our_own_skills_are_hinted_at_only_where_the_prompt_is_about_prowess(world: World) -> None:

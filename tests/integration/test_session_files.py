@@ -13,7 +13,7 @@ from tests.integration.sessions_world import SESSION_ID, Machine, Recorder, reco
 
 from prowess.hooks.harness import Harness
 from prowess.host.harness import sessions as session_files
-from prowess.host.harness.sessions import SessionFolders, lies_in_folders, project_of
+from prowess.host.harness.sessions import SessionFolders, lies_in_folders
 from prowess.host.sources.harness_folders import is_in_roots, list_session_roots
 from prowess.runtime.sessions import SessionFile
 
@@ -238,12 +238,3 @@ def test_a_harness_looks_into_its_own_folders_and_into_shared_ones() -> None:
     assert lies_in_folders("/repo/.agents/skills", "codex")
     assert lies_in_folders("/repo/.github/skills", "copilot")
     assert not lies_in_folders("/repo/skills", "gemini")
-
-
-def test_a_folder_belongs_to_the_project_around_it(tmp_path: Path) -> None:
-    deep = tmp_path / "repo" / "src" / "part"
-    deep.mkdir(parents=True)
-    (tmp_path / "repo" / ".git").mkdir()
-
-    assert project_of(str(deep), str(tmp_path)) == str(tmp_path / "repo")
-    assert project_of(str(tmp_path), str(tmp_path)) == str(tmp_path)

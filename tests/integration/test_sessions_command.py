@@ -216,9 +216,11 @@ def test_a_session_whose_folder_is_gone_is_counted_and_nothing_is_guessed(
     assert report["learned"][0]["problem"] == "its folder is gone"
 
 
+@pytest.mark.parametrize("below", ["", "src"])
 def test_where_the_harness_logs_no_list_its_folders_count(
-    machine: Machine, capsys: pytest.CaptureFixture[str]
+    machine: Machine, capsys: pytest.CaptureFixture[str], below: str
 ) -> None:
+    (machine.work / below).mkdir(exist_ok=True)
     machine.skill("pdf-forms", SKILL, folder=".gemini/skills")
     machine.skill("release-notes", OTHER, folder=".gemini/skills")
     said = [
@@ -226,7 +228,7 @@ def test_where_the_harness_logs_no_list_its_folders_count(
         {"id": "2", "type": "gemini", "content": "done"},
         {"id": "3", "type": "user", "content": "no, that is wrong"},
     ]
-    machine.write(".gemini/tmp/w/.project_root", [str(machine.work)])
+    machine.write(".gemini/tmp/w/.project_root", [str(machine.work / below)])
     machine.write(".gemini/tmp/w/chats/session-1.json", [{"sessionId": "g1", "messages": said}])
 
     (miss,) = _json(capsys)["missed"]

@@ -255,3 +255,8 @@ def shortened(text: str, most: int) -> str:
     """Return a text as one line of at most `most` characters and a mark that it goes on."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[:most]}..."
+
+
+def count_up(number: int, what: str) -> str:
+    """Return how many of something there are, in words."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -166,8 +166,7 @@ _CLAUDE_EVENTS = {
     "PreCompact": Moment.COMPACTION,
 }
 _EVENTS: Mapping[Harness, Mapping[str, Moment]] = {
-    Harness.CLAUDE_CODE: _CLAUDE_EVENTS,
-    Harness.CODEX: _CLAUDE_EVENTS,
+    **dict.fromkeys(Harness, _CLAUDE_EVENTS),
     Harness.CURSOR: {
         # It runs hooks of Claude Code too, where its user allows that.
         **_CLAUDE_EVENTS,
@@ -193,12 +192,7 @@ _EVENTS: Mapping[Harness, Mapping[str, Moment]] = {
         "agentStop": Moment.TURN_END,
         "sessionEnd": Moment.SESSION_END,
     },
-    Harness.VSCODE: _CLAUDE_EVENTS,
-    Harness.QWEN: _CLAUDE_EVENTS,
-    Harness.OPENCODE: _CLAUDE_EVENTS,
-    Harness.OPENCLAW: _CLAUDE_EVENTS,
 }
-_NEEDS_PROMPT = frozenset((Moment.PROMPT,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +265,7 @@ def _read_incoming(payload: Payload, harness: Harness, moment: Moment, event: st
         cwd=_folder(payload),
         source=source,
         transcript_path=_text(payload, "transcript_path", "transcriptPath", limit=_LONGEST_PATH),
-        prompt=_text(payload, "prompt", needed=moment in _NEEDS_PROMPT),
+        prompt=_text(payload, "prompt", needed=moment is Moment.PROMPT),
         last_message=_text(payload, "last_assistant_message", "prompt_response"),
         transformed=transformed,
         stop_hook_active=_switch(payload, "stop_hook_active", "stopHookActive"),
@@ -382,10 +376,11 @@ def _copilot_prompt(incoming: Incoming, context: str) -> Mapping[str, object]:
 
 
 _FORMS: Mapping[tuple[Harness, str], Form] = {
-    (Harness.CLAUDE_CODE, "UserPromptSubmit"): _write_specific,
-    (Harness.CLAUDE_CODE, "SessionStart"): _write_specific,
-    (Harness.CODEX, "UserPromptSubmit"): _write_specific,
-    (Harness.CODEX, "SessionStart"): _write_specific,
+    **{
+        (harness, event): _write_specific
+        for harness in (Harness.CLAUDE_CODE, Harness.CODEX, Harness.QWEN)
+        for event in ("UserPromptSubmit", "SessionStart")
+    },
     (Harness.CURSOR, "beforeSubmitPrompt"): _cursor_prompt,
     (Harness.CURSOR, "UserPromptSubmit"): _cursor_prompt,
     (Harness.CURSOR, "sessionStart"): _cursor_session,
@@ -398,8 +393,6 @@ _FORMS: Mapping[tuple[Harness, str], Form] = {
     (Harness.COPILOT, "SessionStart"): _write_specific,
     # It takes no context with a prompt.
     (Harness.VSCODE, "SessionStart"): _write_specific,
-    (Harness.QWEN, "UserPromptSubmit"): _write_specific,
-    (Harness.QWEN, "SessionStart"): _write_specific,
     (Harness.OPENCODE, "UserPromptSubmit"): _write_plain,
     (Harness.OPENCLAW, "UserPromptSubmit"): _write_plain,
 }
@@ -431,9 +424,7 @@ _WAYS: Mapping[Harness, str] = {
     Harness.CODEX: "${name}",
     Harness.CURSOR: "/{name}",
     Harness.GEMINI: "activate_skill: {name}",
-    Harness.COPILOT: "skill tool: {name}",
-    Harness.QWEN: "skill tool: {name}",
-    Harness.OPENCODE: "skill tool: {name}",
+    **dict.fromkeys((Harness.COPILOT, Harness.QWEN, Harness.OPENCODE), "skill tool: {name}"),
 }
 _NO_PATH = compile_late(r"[<>\t\n]")
 _COMMAND = compile_late(r"/[A-Za-z][\w:.-]*(?:\s|$)")
@@ -468,11 +459,8 @@ def prompt_context(harness: Harness, hints: Sequence[Hint], question: str = "") 
 
 # How the tools of our MCP server are called where that is not their own name.
 _TOOLS = {
-    Harness.CLAUDE_CODE: "mcp__prowess__{}",
-    Harness.CODEX: "mcp__prowess__{}",
-    Harness.QWEN: "mcp__prowess__{}",
-    Harness.GEMINI: "mcp_prowess_{}",
-    Harness.VSCODE: "mcp_prowess_{}",
+    **dict.fromkeys((Harness.CLAUDE_CODE, Harness.CODEX, Harness.QWEN), "mcp__prowess__{}"),
+    **dict.fromkeys((Harness.GEMINI, Harness.VSCODE), "mcp_prowess_{}"),
     Harness.COPILOT: "prowess-{}",
     Harness.OPENCODE: "prowess_{}",
 }

@@ -235,10 +235,12 @@ class SessionReports:
 
 
 def _by_name(group: Sequence[Session], snapshot: Snapshot | None) -> list[Session]:
-    """Return the sessions with skills by their names: who reads a file knows only its folder."""
+    """Return the sessions with skills by their names, and not their folders or bare commands."""
     known = snapshot.usable if snapshot else ()
-    folders = {skill.path.replace("\\", "/").split("/")[-2:][0]: skill.name for skill in known}
-    other = {folder: name for folder, name in folders.items() if folder != name}
+    # One harness has no dashes in its commands, and who reads a file knows only its folder.
+    other = {skill.name.replace("-", "_"): skill.name for skill in known}
+    other |= {skill.path.replace("\\", "/").split("/")[-2:][0]: skill.name for skill in known}
+    other = {word: name for word, name in other.items() if word != name}
     if not other:
         return list(group)
     return [replace(one, turns=tuple(_rename(turn, other) for turn in one.turns)) for one in group]

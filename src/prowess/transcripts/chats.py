@@ -25,7 +25,7 @@ from prowess.transcripts.events import (
 )
 from prowess.transcripts.sessions import Session, SessionBuilder
 from prowess.transcripts.traces import LeftOutCounts
-from prowess.transcripts.turns import NO_MESSAGE, TranscriptRecord
+from prowess.transcripts.turns import NO_MESSAGE, TranscriptRecord, read_call
 
 GEMINI, COPILOT, QWEN = "gemini", "copilot", "qwen"
 OPENCODE, OPENCLAW = "opencode", "openclaw"
@@ -160,7 +160,7 @@ def _tell_qwen(line: Entry, listener: EventListener) -> None:
     parts = _objects(_object(line, "message").get("parts"))
     text = "\n".join(read_text(part, "text") for part in parts if part.get("thought") is not True)
     if kind == "user":
-        _prompt(_QWEN_TAGS.sub("", text), at_ms, listener)
+        _prompt(read_call(_QWEN_TAGS.sub("", text)), at_ms, listener)
         listener.take_hint(find_skill_files(text.partition(f"<{_QWEN_HOOK}>")[2]))
     elif kind == "assistant":
         listener.take_reply(text)

@@ -74,6 +74,11 @@ _TOLD = compile_late(
     r"(?:- [^\n]*\n?)*",
     re.MULTILINE,
 )
+# What a program puts in the place of, or before, a call of a skill that a person typed.
+_CALLED, _ARGUMENTS = "Base directory for this skill: ", "<skill-args>"
+_EXPLICIT = compile_late(
+    r"\AUse the following explicitly referenced skills[^\n]*\n(?:- [^\n]*\n)+\nUser request:\n"
+)
 _TEXT_BLOCKS = frozenset(("text", "input_text", "output_text"))
 _CALLS = frozenset(("tool_call", "tool-call", "tool_use", "toolcall", "function_call"))
 
@@ -151,9 +156,19 @@ def _turn(message: Mapping[str, object], speaker: str, place: int) -> ChatTurn:
     )
 
 
+def read_call(text: str) -> str:
+    """Return the call (`/name ...`) for which a program wrote a skill's whole text, or the text."""
+    if not text.startswith(_CALLED):
+        return text
+    name = re.split(r"[\\/]", text[len(_CALLED) :].partition("\n")[0].rstrip("\\/ "))[-1]
+    said = text.rpartition(_ARGUMENTS)[2] if _ARGUMENTS in text else ""
+    return f"/{name} {said.partition('</skill-args>')[0].strip()}".rstrip()
+
+
 def _as_typed(text: str) -> str:
     """Return a message of a person without what programs put into it, ourselves included."""
-    typed = _WRAPPED.sub("", text) if "<" in text else text
+    typed = read_call(_EXPLICIT.sub("", text))
+    typed = _WRAPPED.sub("", typed) if "<" in typed else typed
     typed = _TOLD.sub("", typed) if "by Prowess)" in typed else typed
     return text if typed == text else typed.strip()
 

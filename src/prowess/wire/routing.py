@@ -11,7 +11,7 @@ from prowess.routing.model import Match, Route
 from prowess.runtime.route.answer import Withheld
 from prowess.runtime.route.why_not import Absence
 from prowess.skills.text import clean
-from prowess.wire.skills import Json, steps
+from prowess.wire.skills import Json, percent, steps
 
 _LONGEST_PROMPT = 300
 
@@ -77,10 +77,10 @@ def summary(value: Summary) -> Json:
         "cases": value.cases,
         "inScope": value.in_scope,
         "outOfScope": value.out_of_scope,
-        "hit1": _percent(value.hit1),
-        "recall5": _percent(value.recall5),
-        "mrr10": _percent(value.mrr10),
-        "ndcg10": _percent(value.ndcg10),
+        "hit1": percent(value.hit1),
+        "recall5": percent(value.recall5),
+        "mrr10": percent(value.mrr10),
+        "ndcg10": percent(value.ndcg10),
         "auroc": _share(value.auroc),
         "rejected95": _share(value.rejected95),
         "precision": _share(value.precision),
@@ -136,10 +136,6 @@ def collisions(pairs: Sequence[Collision]) -> list[Json]:
         }
         for pair in pairs
     ]
-
-
-def _percent(value: float | None) -> float | None:
-    return None if value is None else round(100 * value, 2)
 
 
 def _share(value: float | None) -> float | None:

@@ -16,7 +16,7 @@ from prowess.safety.model import Finding, LedgerEntry, Profile, Rule, ScanReport
 from prowess.safety.paths import visible
 from prowess.safety.rules.table import Acceptance, read_examples, read_version
 from prowess.skills.text import clean
-from prowess.wire.skills import Json
+from prowess.wire.skills import Json, percent
 
 if TYPE_CHECKING:
     from prowess.evaluation.scanning import Figures, LabelGroup, Share, Trial
@@ -166,14 +166,10 @@ def _share(value: "Share") -> Json:
     low, high = value.bounds or (None, None)
     return {
         "count": value.hits,
-        "percent": _percent(value.value),
-        "low": _percent(low),
-        "high": _percent(high),
+        "percent": percent(value.value),
+        "low": percent(low),
+        "high": percent(high),
     }
-
-
-def _percent(value: float | None) -> float | None:
-    return None if value is None else round(100 * value, 2)
 
 
 def _trial(value: "Trial") -> Json:

@@ -488,3 +488,8 @@ def error(code: str, message: str, **fields: object) -> Json:
 def compact(value: Json) -> str:
     """Return `value` as JSON on one line."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def percent(value: float | None) -> float | None:
+    """Return a share as people read it; None stays None."""
+    return None if value is None else round(100 * value, 2)

@@ -14,7 +14,7 @@ from prowess.evaluation.routing import RoutingTest, TestRun
 from prowess.routing.dense import find_near, project
 from prowess.routing.index import SkillIndex
 from prowess.runtime.harness.connect import ConnectPlan, FileChange, WrittenSettings
-from prowess.runtime.harness.doctor import NAMES, DoctorLevel, Examination, HarnessHealth
+from prowess.runtime.harness.doctor import DoctorLevel, Examination, HarnessHealth, name_of
 from prowess.runtime.library import (
     MOST_FILE_BYTES,
     FileStanding,
@@ -316,7 +316,7 @@ def harness_health(value: HarnessHealth) -> Json:
     calls = value.calls
     return {
         "harness": value.harness.value,
-        "title": NAMES[value.harness],
+        "title": name_of(value.harness),
         "installed": value.version is not None,
         "version": clean(value.version or "") or None,
         "connected": [scope.value for scope in value.scopes],

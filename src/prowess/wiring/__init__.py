@@ -7,6 +7,7 @@ from prowess.wiring.library import (
     HOME_VARIABLE,
     Runtime,
     find_folders,
+    in_project,
     open_runtime,
     run_until_signal,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "VECTORS_FILE",
     "Runtime",
     "find_folders",
+    "in_project",
     "open_runtime",
     "run_until_signal",
 ]

@@ -43,7 +43,6 @@ from prowess.host.sources.roots import expand_path
 from prowess.host.store.reports import REPORTS_FILE
 from prowess.runtime.harness.connect import Connecting
 from prowess.runtime.harness.doctor import (
-    NAMES,
     Check,
     DoctorFinding,
     DoctorLevel,
@@ -51,6 +50,7 @@ from prowess.runtime.harness.doctor import (
     Installed,
     examine_harness,
     find_health,
+    name_of,
 )
 from prowess.runtime.service import StatusReport
 from prowess.skills.model import Severity
@@ -58,16 +58,11 @@ from prowess.wiring.hook import answer_hook
 from prowess.wiring.library import Runtime
 from prowess.wiring.state import STORE_FILE, USAGE_FILE, VECTORS_FILE
 
-PROGRAMS: Mapping[Harness, tuple[str, ...]] = {
+# Those whose program has another name than they.
+_PROGRAMS: Mapping[Harness, tuple[str, ...]] = {
     Harness.CLAUDE_CODE: ("claude",),
-    Harness.CODEX: ("codex",),
     Harness.CURSOR: ("cursor", "cursor-agent"),
-    Harness.GEMINI: ("gemini",),
-    Harness.COPILOT: ("copilot",),
     Harness.VSCODE: ("code",),
-    Harness.QWEN: ("qwen",),
-    Harness.OPENCODE: ("opencode",),
-    Harness.OPENCLAW: ("openclaw",),
 }
 # Sessions that are looked into for a prompt that no hook was told of, and how late a call may be.
 _MOST_SESSIONS, _LATEST_CALL_MS = 5, 20_000
@@ -84,7 +79,7 @@ _MOST_CHECKED = 64_000_000
 
 def locate_program(harness: Harness, environ: Mapping[str, str]) -> str:
     """Return the program of a harness on the search path, or nothing."""
-    found = (find_program(name, environ).path for name in PROGRAMS[harness])
+    found = (find_program(name, environ).path for name in _PROGRAMS.get(harness, (harness.value,)))
     return next(filter(None, found), "")
 
 
@@ -181,10 +176,11 @@ def find_unwritable(
         folder = os.path.dirname(folder)
     homes = [os.path.dirname(os.path.realpath(os.path.join(state, name))) for name in replaced]
     there = [one for one in dict.fromkeys((folder, *homes)) if os.path.lexists(one)]
-    yield from ((one, why) for one in there if (why := _try_writing(one)))
+    shut = {one: why for one in there if (why := _try_writing(one))}
+    yield from shut.items()
     for name in changed:
         path = os.path.join(state, name)
-        if os.path.isfile(path) and not os.access(path, os.W_OK):
+        if folder not in shut and os.path.isfile(path) and not os.access(path, os.W_OK):
             yield path, os.strerror(errno.EACCES)
 
 
@@ -303,7 +299,7 @@ def open_doctor(runtime: Runtime, agent: str | None, project: str) -> list[Check
     """Return all that is to be looked at; `project` is the folder whose connections count."""
     world = _World(runtime, project)
     harnesses = [
-        Check(area=harness.value, title=NAMES[harness], look=partial(_harness, harness, world))
+        Check(area=harness.value, title=name_of(harness), look=partial(_harness, harness, world))
         for harness in Harness
     ]
     own = (
@@ -496,8 +492,8 @@ def _check_routing(runtime: Runtime) -> Iterator[DoctorFinding]:
 
 
 def _stores(state: str) -> Iterator[DoctorFinding]:
-    if os.path.lexists(state) and not os.path.isdir(state):
-        # Said of the folder itself.
+    if os.path.lexists(state) and (not os.path.isdir(state) or _try_writing(state)):
+        # Said of the folder itself; what cannot be opened in one that takes no files may be whole.
         return
     there = [name for name in _STORES if os.path.isfile(os.path.join(state, name))]
     problems = {name: check_database(os.path.join(state, name)) for name in there}
@@ -528,7 +524,8 @@ def _permissions(state: str) -> Iterator[DoctorFinding]:
     unwritable = list(find_unwritable(state, (config.FILE_NAME,), _STORES))
     for path, why in unwritable:
         text = f"{path} cannot be written ({why}), so nothing that belongs there is kept."
-        todo = f"Make it yours (chown -R $USER {shlex.quote(path)}), or set PROWESS_HOME elsewhere."
+        own = f"Make it yours (chown -R $USER {shlex.quote(path)}), or set"
+        todo = f"{'Set' if why == os.strerror(errno.EROFS) else own} PROWESS_HOME elsewhere."
         yield _tell(DoctorLevel.PROBLEM, text, todo)
     if not os.path.isdir(state):
         if unwritable:

@@ -146,7 +146,7 @@ class HookService:
         history = _recall(self._runtime, incoming)
         asked = Asked(rehearsal=self._is_first is None, context=context, history=history)
         found = self._runtime.routing.answer(message, caller, asked).route
-        return [_hint(match, incoming.harness) for match in found.matches[:MOST_SKILLS]]
+        return [self._hint(match, incoming.harness) for match in found.matches[:MOST_SKILLS]]
 
     def _list_unlisted(self, harness: Harness) -> str:
         """Return the skills that a harness does not list itself, as far as there is room."""
@@ -160,24 +160,33 @@ class HookService:
             [Hint(name=one.name, path=one.path, why=one.description) for one in usable]
         )
 
-    @staticmethod
-    def _leave_listed(skills: "Sequence[Skill]", harness: Harness) -> "list[Skill]":
+    def _leave_listed(self, skills: "Sequence[Skill]", harness: Harness) -> "list[Skill]":
         return [
             skill
             for skill in skills
-            if skill.invocation.model and not skill.bundled and not _is_listed(skill, harness)
+            if skill.invocation.model and not (skill.bundled or self._is_listed(skill, harness))
         ]
 
+    def _is_listed(self, skill: "Skill", harness: Harness) -> bool:
+        """Return whether a harness finds a skill, or a copy of it, and tells its model of it."""
+        # Late: a call without an answer does not need the table.
+        from prowess.skills.harness.rules import Reader, read_rules, reads, why_hidden
 
-def _is_listed(skill: "Skill", harness: Harness) -> bool:
-    """Return whether a harness finds a skill where it lies and tells its model of it."""
-    # Late: a call without an answer does not need the table.
-    from prowess.skills.harness.rules import Reader, is_hidden, read_rules, reads
+        if harness.value not in set(Reader):
+            return False
+        rules = read_rules()[Reader(harness.value)]
+        shadowed = self._skills.workspace().state(self._skills.settings).catalog.shadowed
+        copies = (one.skill for one in shadowed if one.winner.path == skill.path and one.identical)
+        return any(reads(rules, one) and not why_hidden(rules, one) for one in (skill, *copies))
 
-    if harness.value not in set(Reader):
-        return False
-    rules = read_rules()[Reader(harness.value)]
-    return reads(rules, skill) and not is_hidden(rules, skill)
+    def _hint(self, match: "Match", harness: Harness) -> Hint:
+        return Hint(
+            name=match.skill.name,
+            path=match.skill.path,
+            score=match.score,
+            why="; ".join(match.reasons),
+            is_listed=self._is_listed(match.skill, harness),
+        )
 
 
 def read_typed(prompt: str) -> str:
@@ -185,16 +194,6 @@ def read_typed(prompt: str) -> str:
     said = read_turns([{"role": "user", "content": prompt}])
     text = "\n".join(turn.text for turn in said).strip()
     return "" if is_command(text) else text
-
-
-def _hint(match: "Match", harness: Harness) -> Hint:
-    return Hint(
-        name=match.skill.name,
-        path=match.skill.path,
-        score=match.score,
-        why="; ".join(match.reasons),
-        is_listed=_is_listed(match.skill, harness),
-    )
 
 
 def find_session_file(runtime: Runtime, incoming: Incoming) -> str | None:

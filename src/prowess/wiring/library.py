@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -18,6 +19,7 @@ from prowess.host.config.file import ConfigFile
 from prowess.host.files.handles import stamp_file
 from prowess.host.files.state_files import ACCEPTANCES_FILE, PolicyPlaces
 from prowess.host.processes.facts import LocalFacts
+from prowess.host.sources.harness_folders import find_workspace
 from prowess.host.sources.roots import (
     Folders,
     FolderSources,
@@ -341,6 +343,15 @@ def open_runtime(
         last_used=lambda: last_used(runtime),
     )
     runtime = Runtime(skills=service, config_file=config_file, folders=folders, environ=variables)
+    return runtime
+
+
+def in_project(runtime: Runtime) -> Runtime:
+    """Return the runtime for the project around where it was opened, as hooks find it."""
+    places = runtime.skills.places
+    if not places.workspace_given:
+        found = find_workspace("", (), places.workspace, runtime.folders.home)
+        runtime.skills.places = replace(places, workspace=found)
     return runtime
 
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from prowess import __version__
 from prowess.errors import ProwessError
-from prowess.host.sources.harness_folders import find_workspace, is_project
+from prowess.host.sources.harness_folders import is_project
 from prowess.mcp.greeting import Greeting
 from prowess.wiring.library import (
     LISTED,
     SERVER,
     Runtime,
+    in_project,
     load_listing,
     open_runtime,
     run_until_signal,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from prowess.mcp.http import McpEndpoint
     from prowess.mcp.server import Answers, SkillsServer
     from prowess.mcp.service import McpService
-    from prowess.runtime.service import Places
     from prowess.runtime.watch import Watching
     from prowess.runtime.workshop.service import WorkshopService
     from prowess.settings import WorkshopSettings
@@ -51,23 +51,13 @@ def serve_stdio(greeting: Greeting, workspace: str | None = None, agent: str | N
         UnknownAgentError: there is no such agent.
         ConfigError: the config cannot be read.
     """
-    with open_runtime(workspace, patience=LISTED) as runtime:
-        runtime.skills.places = _in_project(runtime)
+    with in_project(open_runtime(workspace, patience=LISTED)) as runtime:
         # Said before the client waits for an answer that could not come.
         agent_id = runtime.skills.agent(agent).id
         place = say_place(runtime, agent_id)
         if place:
             log.warning("mcp.no_project: %s", place)
         run_until_signal(_stdio(runtime, agent_id, place, greeting))
-
-
-def _in_project(runtime: Runtime) -> "Places":
-    """Return the folders that answers mention: from within a project they are the project's."""
-    places = runtime.skills.places
-    if places.workspace_given:
-        return places
-    found = find_workspace("", (), places.workspace, runtime.folders.home)
-    return replace(places, workspace=found)
 
 
 def say_place(runtime: Runtime, agent_id: str) -> str:

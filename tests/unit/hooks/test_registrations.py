@@ -220,6 +220,18 @@ def test_the_line_gives_up_before_its_harness_does() -> None:
             assert handler["timeout"] <= 3 or event != "SessionEnd"
 
 
+def test_a_server_that_never_answers_keeps_nobody_waiting_for_ten_minutes() -> None:
+    # Others give up by themselves; for Gemini CLI, in milliseconds.
+    waits = [
+        one.server.get("timeout")
+        for scope in ConnectScope
+        for one in targets(Harness.GEMINI, scope, PLACES, PROGRAM)
+        if one.servers
+    ]
+
+    assert waits == [30_000, 30_000]
+
+
 def test_what_shares_a_list_with_us_stays_where_it_is() -> None:
     ours = {"type": "command", "command": "prowess hook"}
     document = {

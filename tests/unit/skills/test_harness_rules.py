@@ -1,12 +1,13 @@
 """Which skills a harness finds, and which of two with one name it takes."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.rows import each_row
 
-from prowess.skills.harness.rules import Reader, choose, is_hidden, read_rules, reader_named, reads
-from prowess.skills.model import Invocation, RootKind, Skill, Source, Tier
+from prowess.skills.harness.rules import Reader, choose, read_rules, reader_named, reads, why_hidden
+from prowess.skills.model import Diagnostic, Invocation, RootKind, Severity, Skill, Source, Tier
 from prowess.testing import make_skill
 
 CLAUDE_PROJECT = Source(tier=Tier.HARNESS_PROJECT, root="/w/.claude/skills", label="claude")
@@ -16,6 +17,7 @@ WORKSPACE = Source(tier=Tier.WORKSPACE, root="/w/skills")
 COMMANDS = Source(
     tier=Tier.HARNESS_PROJECT, root="/w/.claude/commands", label="claude", kind=RootKind.COMMANDS
 )
+COLON = Diagnostic(code="COLON_RESCUED", severity=Severity.WARNING, message="x")
 
 
 def _at(source: Source, *, name: str = "deploy") -> Skill:
@@ -63,10 +65,34 @@ def test_a_harness_hides_only_by_what_it_understands() -> None:
     flag = replace(_at(AGENTS), invocation=_hidden_by("disable-model-invocation"))
     sidecar = replace(_at(AGENTS), invocation=_hidden_by("agents/openai.yaml"))
 
-    assert is_hidden(read_rules()[Reader.CURSOR], flag)
-    assert not is_hidden(read_rules()[Reader.CODEX], flag)
-    assert is_hidden(read_rules()[Reader.CODEX], sidecar)
-    assert not is_hidden(read_rules()[Reader.CURSOR], sidecar)
+    assert why_hidden(read_rules()[Reader.CURSOR], flag)
+    assert not why_hidden(read_rules()[Reader.CODEX], flag)
+    assert why_hidden(read_rules()[Reader.CODEX], sidecar)
+    assert not why_hidden(read_rules()[Reader.CURSOR], sidecar)
+
+
+@each_row(
+    ("changed", "readers"),
+    [
+        ({}, set()),
+        ({"name": "x" * 65}, {Reader.CODEX, Reader.COPILOT}),
+        ({"description": "x" * 1_025}, {Reader.COPILOT}),
+        ({"fields": {}}, {Reader.GEMINI, Reader.QWEN, Reader.OPENCODE}),
+        ({"diagnostics": (COLON,)}, {Reader.COPILOT}),
+        ({"path": f"{AGENTS.root}/group/deploy/SKILL.md"}, {Reader.CLAUDE, Reader.QWEN}),
+        (
+            {"invocation": Invocation(model=False, hidden_by="disable-model-invocation")},
+            {Reader.CLAUDE, Reader.CURSOR, Reader.COPILOT, Reader.QWEN, Reader.OPENCLAW}
+            | {Reader.PROWESS},
+        ),
+    ],
+)
+def test_what_a_harness_was_seen_to_leave_out_is_not_taken_for_listed(
+    changed: dict[str, Any], readers: set[Reader]
+) -> None:
+    skill = replace(_at(AGENTS), **({"fields": {"name": "deploy"}} | changed))
+
+    assert {one for one in Reader if why_hidden(read_rules()[one], skill)} == readers
 
 
 def _hidden_by(who: str) -> Invocation:

@@ -163,6 +163,15 @@ def test_what_the_model_was_shown_is_known_where_the_log_has_it() -> None:
     assert shown == [("pdf-forms",), None, ("pdf-forms",), None]
 
 
+def test_a_skill_that_a_person_called_is_used_though_its_text_stands_in_the_log() -> None:
+    text = "Base directory for this skill: /repo/.qwen/skills/notes\nUse pdf-forms.\n"
+    called = _qwen("user", {"text": f"{text}<skill-args>for May</skill-args>"}, {"text": _ADDED})
+
+    (turn,) = _session(read_qwen_sessions, _chain([called], "uuid", "parentUuid")).turns
+
+    assert (turn.prompt, turn.used) == ("/notes for May", ("notes",))
+
+
 def test_a_branch_that_was_left_does_not_count() -> None:
     left = {**QWEN[0], "uuid": "x", "parentUuid": "0"}
 

@@ -111,6 +111,26 @@ def test_what_programs_and_we_ourselves_put_into_a_message_was_not_typed(before:
         assert turn.text == typed
 
 
+BODY = "Base directory for this skill: /w/skills/notes\nImportant: ALWAYS.\n\nUse pdf-forms."
+REFERRED = "Use the following explicitly referenced skills for this request. Read each:\n- notes\n"
+
+
+@each_row(
+    ("text", "typed"),
+    [
+        (BODY, "/notes"),
+        (f"{BODY}\n/notes in a > b\n<skill-args>in a > b</skill-args>\n", "/notes in a > b"),
+        (f"{REFERRED}\nUser request:\n/no_tes for May", "/no_tes for May"),
+    ],
+)
+def test_a_skill_that_was_called_is_a_call_and_no_message_of_its_text(
+    text: str, typed: str
+) -> None:
+    (turn,) = read_turns([{"role": "user", "content": text}])
+
+    assert turn.text == typed
+
+
 def test_a_person_may_speak_of_a_frame_without_losing_the_rest() -> None:
     asked = "why is <available_skills> empty, and who writes <hook_context>?"
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 import click
 
 from prowess.cli.main import answer_call, limit_time
-from prowess.cli.render import ProgressBar, asks, print_json, print_text
+from prowess.cli.render import ProgressBar, asks, count_up, print_json, print_text
 from prowess.cli.terminal import Common, NearChoice, common, json_option, workspace_option
 from prowess.errors import ProwessError
 from prowess.hooks.harness import Harness
@@ -24,7 +24,7 @@ from prowess.host.harness.hook_client import current_folder, state_folder
 from prowess.runtime.harness.connect import Connecting, ConnectPlan, ConnectRequest, WrittenSettings
 from prowess.runtime.harness.doctor import DoctorLevel, Examination, examine
 from prowess.wire.studio import connection, examination
-from prowess.wiring import open_runtime
+from prowess.wiring import in_project, open_runtime
 
 _COLOURS = {"+": "green", "-": "red", "@": "dim"}
 
@@ -85,7 +85,7 @@ def _prepare(workspace: str | None, *, wanted: bool, with_mcp: bool) -> None:
     """Do now, while somebody watches, what a harness does not wait for: scan, index, greet."""
     if not wanted:
         return
-    with open_runtime(workspace) as runtime, ProgressBar() as bar:
+    with in_project(open_runtime(workspace)) as runtime, ProgressBar() as bar:
         runtime.skills.status()
         runtime.routing.index(progress=bar)
         if with_mcp:
@@ -175,7 +175,7 @@ def doctor_command(given: Common) -> int:
     reads. Of Prowess: configuration, skills, routing, stores, permissions, gateway and MCP.
     Nothing is changed. Exit code 1 when something is broken.
     """
-    with open_runtime(given.workspace) as runtime:
+    with in_project(open_runtime(given.workspace)) as runtime:
         # Late: it brings the hook and routing along.
         from prowess.wiring.doctor import open_doctor
 
@@ -208,12 +208,8 @@ def _print(found: Examination) -> None:
     if not problems and not warnings:
         print_text("All is well.", "green")
     else:
-        said = f"{_count(problems, 'problem')}, {_count(warnings, 'warning')}."
+        said = f"{count_up(problems, 'problem')}, {count_up(warnings, 'warning')}."
         print_text(said, "red" if problems else "yellow")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 _MOST_BYTES = 8 * 1024 * 1024

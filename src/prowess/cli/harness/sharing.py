@@ -10,17 +10,25 @@ from datetime import UTC, datetime
 import click
 
 from prowess import __version__
-from prowess.cli.render import Cell, Column, print_error, print_json, print_table, print_text
+from prowess.cli.render import (
+    Cell,
+    Column,
+    count_up,
+    print_error,
+    print_json,
+    print_table,
+    print_text,
+)
 from prowess.cli.terminal import Common, NearChoice, common, complete_skill
 from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
 from prowess.runtime.harness.export import ExportReport, ExportRequest, Placed
 from prowess.sharing.lock import CYCLONEDX, SPDX, Lock, make_cyclonedx, make_spdx
 from prowess.skills.harness.listings import Fate, ListedSkill
 from prowess.skills.harness.portable import HarnessNote, Weight
-from prowess.skills.harness.rules import ALIASES, Reader, read_rules, reader_named
+from prowess.skills.harness.rules import ALIASES, Reader, read_rules, reader_named, why_hidden
 from prowess.skills.model import Severity, Skill
 from prowess.wire import sharing as wire_sharing
-from prowess.wiring import open_runtime
+from prowess.wiring import in_project, open_runtime
 from prowess.wiring.sharing import open_folders
 from prowess.wiring.transfer import open_budgets, open_exporting
 
@@ -148,16 +156,12 @@ def _print_export(report: ExportReport) -> None:
         )
     for reader, notes in (report.notes or {}).items():
         _print_notes(reader, notes)
+    what = f"{report.name} ({count_up(len(report.files or {}), 'file')})"
     if report.placed is not None:
-        print_text(f"{report.name} ({_count(report)}) {_DONE[report.placed]} {report.written_to}.")
+        print_text(f"{what} {_DONE[report.placed]} {report.written_to}.")
     else:
-        print_text(f"{report.name} ({_count(report)}) is strict and portable.")
+        print_text(f"{what} is strict and portable.")
         print_text("Nothing was written: give --to DIR or --zip FILE.skill.")
-
-
-def _count(report: ExportReport) -> str:
-    count = len(report.files or {})
-    return f"{count} file{'' if count == 1 else 's'}"
 
 
 def _print_changes(report: ExportReport) -> None:
@@ -226,7 +230,7 @@ def budget_command(
     Exit code 0 when every description is shown, 1 when some are not.
     """
     reader = None if harness is None else reader_named(harness)
-    with open_runtime(given.workspace) as runtime:
+    with in_project(open_runtime(given.workspace)) as runtime:
         report = open_budgets(runtime).report(given.agent, reader, window, everywhere=every_skill)
     if given.as_json:
         print_json(wire_sharing.budget_report(report))
@@ -272,7 +276,7 @@ def _print_harness(harness: HarnessBudget, *, detailed: bool) -> None:
     print_text()
     limit = "no known limit" if harness.limit is None else f"of {harness.limit:,} {harness.unit}"
     room = f"{harness.used:,} {limit} ({harness.limit_from}), about {harness.tokens:,} tokens"
-    print_text(f"{harness.title}: {_count_up(len(harness.entries))}, {room}", "bold")
+    print_text(f"{harness.title}: {count_up(len(harness.entries), 'skill')}, {room}", "bold")
     shown = [
         (place, entry)
         for place, entry in enumerate(harness.entries, start=1)
@@ -283,8 +287,10 @@ def _print_harness(harness: HarnessBudget, *, detailed: bool) -> None:
         _print_entries(shown[:most])
     if shown[most:]:
         print_text(f"... and {len(shown) - most} more: --harness {harness.reader.value}", "dim")
-    if harness.hidden:
-        print_text(f"Kept from the model on purpose: {_names(harness.hidden)}.", "dim")
+    whys = [why_hidden(read_rules()[harness.reader], skill) for skill in harness.hidden]
+    for why in dict.fromkeys(whys):
+        kept = [skill for skill, own in zip(harness.hidden, whys, strict=True) if own == why]
+        print_text(f"Kept from the model by {why}: {_names(kept)}.", "dim")
     if harness.elsewhere:
         _print_elsewhere(harness)
     _print_fix(harness)
@@ -294,9 +300,9 @@ def _print_harness(harness: HarnessBudget, *, detailed: bool) -> None:
 
 
 def _print_elsewhere(harness: HarnessBudget) -> None:
-    project, personal = harness.places
+    (project, personal), skills = harness.places, count_up(harness.elsewhere, "skill")
     print_text(
-        f"{harness.title} does not look where {_count_up(harness.elsewhere)} of yours can be found:"
+        f"{harness.title} does not look where {skills} of yours can be found:"
         f" use {project} or {personal}, or count everything with --every-skill.",
         "dim",
     )
@@ -344,10 +350,6 @@ def _print_fix(harness: HarnessBudget) -> None:
         print_text("  not one skill fits this limit", "red")
     if harness.how_to_raise:
         print_text(f"  or {harness.how_to_raise}")
-
-
-def _count_up(count: int) -> str:
-    return f"{count} skill{'' if count == 1 else 's'}"
 
 
 def _names(skills: Sequence[Skill]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from prowess.cli.render import ProgressBar, print_json, print_text
+from prowess.cli.render import ProgressBar, count_up, print_json, print_text
 from prowess.cli.sarif import log, uri
 from prowess.cli.terminal import Common, common, complete_skill, json_option, workspace_option
 from prowess.data import read_text
@@ -278,7 +278,7 @@ def _print_plan(plan: ProofPlan, beside: Sequence[str], *, as_json: bool) -> Non
         return
     cost = f", at most ${plan.cost:.2f}" if plan.cost else ", at no cost"
     print_text(
-        f"{_count(len(plan.tasks), 'task')}, {_count(plan.runs, 'run')} each with and without: "
+        f"{count_up(len(plan.tasks), 'task')}, {count_up(plan.runs, 'run')} each with and without: "
         f"{plan.size}{cost}"
     )
     if beside:
@@ -292,7 +292,7 @@ def _print_report(report: ProofReport) -> None:
     lift = report.lift
     print_text(f"{lift.verdict.value}: {report.skill.name}", f"bold {_STYLES[lift.verdict]}")
     low, mean, high = (100 * value for value in (lift.low, lift.mean, lift.high))
-    tasks = _count(lift.tasks, "task")
+    tasks = count_up(lift.tasks, "task")
     print_text(f"  lift {mean:+.1f} points, between {low:+.1f} and {high:+.1f}, {tasks}")
     for with_skill, word in ((True, "with"), (False, "without")):
         counts = report.counts(with_skill=with_skill)
@@ -300,11 +300,7 @@ def _print_report(report: ProofReport) -> None:
         print_text(f"  {word:<8} {named or 'no runs'}")
     print_text(f"  {len(report.records)} of {report.plan.size} runs, ${report.cost:.2f}")
     if lift.more_tasks:
-        more = _count(lift.more_tasks, "more task")
+        more = count_up(lift.more_tasks, "more task")
         print_text(f"  it would take about {more} like these", "dim")
     for one in [one for one in report.records if one.problem][:_MOST_LESSONS]:
         print_text(f"  ! {one.task}: {one.problem}", "yellow")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

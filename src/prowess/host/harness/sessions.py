@@ -38,16 +38,6 @@ from prowess.transcripts.turns import TranscriptRecord
 MOST_ENTRIES = 50_000
 _MOST_LINE_BYTES = 4_000_000
 _MOST_NOTE_BYTES = 1_000_000
-_DEEPEST = {
-    Harness.CLAUDE_CODE: 1,
-    Harness.CODEX: 3,
-    Harness.GEMINI: 2,
-    Harness.COPILOT: 1,
-    Harness.QWEN: 2,
-    Harness.OPENCODE: 0,
-    Harness.OPENCLAW: 2,
-}
-READABLE = tuple(_DEEPEST)
 # Of a database, whose newest sessions come first.
 _MOST_SESSIONS, _MOST_ROWS = 500, 200_000
 _SUFFIXES = (".jsonl", ".json")
@@ -56,15 +46,17 @@ _SHORT_ID = 8
 _SHARED = os.path.join(".agents", "skills")
 
 
-_READERS: Mapping[Harness, Callable[..., tuple[Session, ...]]] = {
-    Harness.CLAUDE_CODE: read_claude_sessions,
-    Harness.CODEX: read_codex_sessions,
-    Harness.GEMINI: read_gemini_sessions,
-    Harness.COPILOT: read_copilot_sessions,
-    Harness.QWEN: read_qwen_sessions,
-    Harness.OPENCODE: read_opencode_sessions,
-    Harness.OPENCLAW: read_openclaw_sessions,
+# How deep below its folders the files lie, and who reads one.
+_READERS: Mapping[Harness, tuple[int, Callable[..., tuple[Session, ...]]]] = {
+    Harness.CLAUDE_CODE: (1, read_claude_sessions),
+    Harness.CODEX: (3, read_codex_sessions),
+    Harness.GEMINI: (2, read_gemini_sessions),
+    Harness.COPILOT: (1, read_copilot_sessions),
+    Harness.QWEN: (2, read_qwen_sessions),
+    Harness.OPENCODE: (0, read_opencode_sessions),
+    Harness.OPENCLAW: (2, read_openclaw_sessions),
 }
+READABLE = tuple(_READERS)
 _DATABASES = {Harness.OPENCODE: "opencode.db", Harness.OPENCLAW: "openclaw-agent.sqlite"}
 _EVENTS = "events.jsonl"
 
@@ -93,7 +85,7 @@ class SessionFolders:
         looks = [
             _Look(one, os.path.realpath(root))
             for one in wanted
-            if one in _DEEPEST
+            if one in _READERS
             for root in self._roots[one]
         ]
         found = [
@@ -122,16 +114,6 @@ def lies_in_folders(root: str, harness: str) -> bool:
         own.add(_SHARED)
     plain = root.replace("\\", "/").rstrip("/")
     return any(plain.endswith(f"/{path}") for path in own)
-
-
-def project_of(folder: str, home: str) -> str:
-    """Return the project that a folder belongs to: the nearest one above it that git keeps."""
-    place = folder
-    while place != home and os.path.dirname(place) != place:
-        if os.path.exists(os.path.join(place, ".git")):
-            return place
-        place = os.path.dirname(place)
-    return folder
 
 
 def _may_be(path: str, session: str) -> bool:
@@ -173,7 +155,7 @@ class _Look:
                 if self.is_cut:
                     return
                 if entry.is_dir(follow_symlinks=False):
-                    if depth < _DEEPEST[self._harness]:
+                    if depth < _READERS[self._harness][0]:
                         waiting.append((entry.path, depth + 1))
                 elif _is_session(self._harness, entry):
                     yield from _find(self._harness, entry)
@@ -222,7 +204,7 @@ def _read(found: _Path, session: str = "") -> SessionFile:
         raw = read_transcript(found.path, most_line_bytes=_MOST_LINE_BYTES)
     except PathError as error:
         return SessionFile(harness=found.harness, path=found.path, problem=str(error))
-    read = partial(_READERS[found.harness], raw.records, path=found.path, skipped=raw.skipped)
+    read = partial(_READERS[found.harness][1], raw.records, path=found.path, skipped=raw.skipped)
     is_gemini = found.harness is Harness.GEMINI
     sessions = read(cwd=_gemini_folder(found.path)) if is_gemini else read()
     return SessionFile(harness=found.harness, path=found.path, sessions=sessions)
@@ -238,7 +220,7 @@ def _read_database(found: _Path, session: str) -> SessionFile:
     except sqlite3.Error as error:
         problem = f"{found.path}: cannot be read as a database of {found.harness}: {error}."
         return SessionFile(harness=found.harness, path=found.path, problem=problem)
-    read = _READERS[found.harness]
+    read = _READERS[found.harness][1]
     sessions = [
         one
         for lines in held.values()

@@ -6,7 +6,6 @@ either. Whoever can write both files can make up a new log: keep a copy of the l
 if that matters (`prowess audit verify --json` prints it).
 """
 
-import hashlib
 import json
 import logging
 import os
@@ -21,7 +20,7 @@ from prowess.host.sharing.folder import LockedFolder, hash_folder, list_files
 from prowess.host.sharing.signatures import SkillSignatures
 from prowess.runtime.sharing.service import facts_of
 from prowess.safety.paths import shown
-from prowess.sharing.lock import LockEntry, find_drift
+from prowess.sharing.lock import LockEntry, digest_of, find_drift
 from prowess.sharing.policy import (
     NOT_AS_SIGNED,
     PolicyDecision,
@@ -310,7 +309,7 @@ class DecisionLog:
                     file.write(line + b"\n")
                     file.flush()
                     os.fsync(file.fileno())
-                write_private(self._head, json.dumps({"hash": _hash(line), "lines": count + 1}))
+                write_private(self._head, json.dumps({"hash": digest_of(line), "lines": count + 1}))
         except (OSError, ValueError) as error:
             said = explain_failure(error) if isinstance(error, OSError) else "its head is damaged"
             raise StoreError(shown(self.path), f"cannot be written: {said}.") from error
@@ -323,7 +322,7 @@ class DecisionLog:
         """Take in a line that was written by a process that was killed before it said so."""
         lines = self._lines()
         if len(lines) == count + 1 and json.loads(lines[-1]).get("before") == before:
-            return _hash(lines[-1]), count + 1
+            return digest_of(lines[-1]), count + 1
         return before, count
 
     def read(self, most: int) -> list[dict[str, Any]]:
@@ -352,7 +351,7 @@ class DecisionLog:
                     line=number,
                     problem=f"line {number} does not follow from the line before it",
                 )
-            before = _hash(line)
+            before = digest_of(line)
         return AuditCheck(
             path=self.path, lines=len(lines), head=before, problem=self._end_problem(lines, before)
         )
@@ -399,7 +398,9 @@ class SharedDecisionLog(DecisionLog):
         Raises:
             StoreError: it cannot be written.
         """
-        self._shared.add(lambda last: self._write(row, _hash(last) if last else _START), connection)
+        self._shared.add(
+            lambda last: self._write(row, digest_of(last) if last else _START), connection
+        )
 
     def _end_problem(self, lines: Sequence[bytes], head: str) -> str:
         # The table lets nobody take a line away: there is no second place to compare it with.
@@ -408,7 +409,3 @@ class SharedDecisionLog(DecisionLog):
 
     def _lines(self) -> list[bytes]:
         return self._shared.read()
-
-
-def _hash(line: bytes) -> str:
-    return hashlib.sha256(line).hexdigest()

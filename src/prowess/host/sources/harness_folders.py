@@ -52,8 +52,9 @@ PERSONAL = _read(
     claude:.claude/skills codex:.codex/skills cursor:.cursor/skills gemini:.gemini/skills
     antigravity:.gemini/antigravity/skills antigravity:.gemini/antigravity-cli/skills
     copilot:.copilot/skills opencode:.config/opencode/skills openclaw:.openclaw/skills
-    hermes:.hermes/skills amp:.config/agents/skills goose:.config/goose/skills
-    windsurf:.codeium/windsurf/skills roo:.roo/skills kilo:.kilo/skills
+    opencode:.config/opencode/skill opencode:.opencode/skills amp:.config/agents/skills
+    hermes:.hermes/skills goose:.config/goose/skills windsurf:.codeium/windsurf/skills
+    roo:.roo/skills kilo:.kilo/skills
     continue:.continue/skills augment:.augment/skills crush:.config/crush/skills
     factory:.factory/skills junie:.junie/skills kiro:.kiro/skills trae:.trae/skills
     qwen:.qwen/skills qoder:.qoder/skills openhands:.openhands/skills pi:.pi/agent/skills
@@ -67,7 +68,7 @@ PERSONAL = _read(
 PROJECT = _read(
     """
     claude:.claude/skills codex:.codex/skills cursor:.cursor/skills copilot:.github/skills
-    gemini:.gemini/skills opencode:.opencode/skills goose:.goose/skills
+    gemini:.gemini/skills opencode:.opencode/skills opencode:.opencode/skill goose:.goose/skills
     windsurf:.windsurf/skills roo:.roo/skills continue:.continue/skills augment:.augment/skills
     crush:.crush/skills junie:.junie/skills kiro:.kiro/skills trae:.trae/skills
     qwen:.qwen/skills qoder:.qoder/skills openhands:.openhands/skills hermes:.hermes/skills

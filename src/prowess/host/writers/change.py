@@ -50,6 +50,7 @@ from prowess.safety.paths import (
     segments,
     shown,
 )
+from prowess.sharing.lock import digest_of
 from prowess.workshop.proposal import Change, result_of
 
 KEPT_CHANGES = 20
@@ -268,7 +269,7 @@ class SkillFolder:
         with Root.open(self._state) as state:
             journal = ChangeJournal(state)
             last = journal.ids()[-1:]
-            wanted = {path: None if body is None else _digest(body) for path, body in files.items()}
+            wanted = {path: None if new is None else digest_of(new) for path, new in files.items()}
             return last[0] if last and journal.load(last[0]).new == wanted else ""
 
     @contextmanager
@@ -449,7 +450,7 @@ class SkillFolder:
             return False
         found = self._read(root, self.name)
         return all(
-            (None if path not in found else _digest(found[path].data)) == digest
+            (None if path not in found else digest_of(found[path].data)) == digest
             for path, digest in noted.items()
         )
 
@@ -458,13 +459,9 @@ def _note(before: Mapping[str, _File], files: Mapping[str, bytes | None]) -> Not
     return NotedChange(
         id=f"{time.time_ns():020d}-{secrets.token_hex(4)}",
         old={path: before[path].mode if path in before else None for path in files},
-        new={path: None if data is None else _digest(data) for path, data in files.items()},
+        new={path: None if data is None else digest_of(data) for path, data in files.items()},
     )
 
 
 def _contents(files: Mapping[str, _File]) -> dict[str, bytes]:
     return {path: file.data for path, file in files.items()}
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

@@ -31,10 +31,10 @@ from prowess.skills.harness.rules import (
     HarnessRules,
     Reader,
     choose,
-    is_hidden,
     is_skill_file,
     read_rules,
     reads,
+    why_hidden,
 )
 from prowess.skills.model import Skill
 from prowess.skills.prompt import Worth
@@ -229,8 +229,8 @@ class _View:
     def of(self, rules: HarnessRules) -> tuple[list[Skill], list[Skill], int]:
         """Return what is listed, what is kept from the model, and how many lie elsewhere."""
         taken = self._list_taken(rules)
-        hidden = [skill for skill in taken if is_hidden(rules, skill)]
-        visible = [skill for skill in taken if not is_hidden(rules, skill)]
+        hidden = [skill for skill in taken if why_hidden(rules, skill)]
+        visible = [skill for skill in taken if not why_hidden(rules, skill)]
         read = {skill.name for skill in self.found if self.everywhere or reads(rules, skill)}
         # Ours are about ourselves: nobody misses them elsewhere.
         known = {skill.name for skill in self._list_usable() if not skill.bundled}

@@ -16,6 +16,7 @@ from prowess.hooks.harness import Harness, HookCall, Moment
 from prowess.hooks.registrations import ConnectScope, Registered, is_misled, program_of
 from prowess.hooks.samples import SAMPLES, PayloadSample
 from prowess.hooks.targets import ALSO_READ_BY, RUNS_ONCE, HarnessHomes
+from prowess.skills.harness.rules import Reader, read_rules
 from prowess.spans import contain
 
 _REPORT = "Set PROWESS_DEBUG=1, run the command that fails, and report what it prints."
@@ -92,17 +93,11 @@ def _look(check: Check) -> list[DoctorFinding]:
     return found
 
 
-NAMES = {
-    Harness.CLAUDE_CODE: "Claude Code",
-    Harness.CODEX: "Codex",
-    Harness.CURSOR: "Cursor",
-    Harness.GEMINI: "Gemini CLI",
-    Harness.COPILOT: "Copilot CLI",
-    Harness.VSCODE: "VS Code",
-    Harness.QWEN: "Qwen Code",
-    Harness.OPENCODE: "opencode",
-    Harness.OPENCLAW: "OpenClaw",
-}
+def name_of(harness: Harness) -> str:
+    """Return what people call a harness."""
+    return read_rules()[Reader(harness.value)].title
+
+
 _MISLED = (
     "Its command lets the folder it runs in put files in our place (`-m prowess` without `-P`),"
     " and that folder may be a stranger's project."
@@ -262,7 +257,7 @@ def _report(harness: Harness, level: DoctorLevel, text: str, todo: str = "") -> 
 
 
 def _presence(state: _State) -> DoctorFinding:
-    name = NAMES[state.harness]
+    name = name_of(state.harness)
     if state.installed is None:
         todo = f"If you no longer use it: prowess connect {state.harness} --remove"
         text = f"{name} is connected, but was not found on this machine."
@@ -325,7 +320,7 @@ def _check_doubled(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFind
         files = world.registered(other, ConnectScope.PROJECT).values()
         if any(isinstance(one, Registered) and one.events for one in files):
             text = (
-                f"It may run the hooks of {NAMES[other]} in this project too, and call us twice:"
+                f"It may run the hooks of {name_of(other)} in this project too, and call us twice:"
                 " it is told the same each time, and nothing is learned twice."
             )
             todo = f"To keep one: prowess connect {other} --project --remove"
@@ -403,7 +398,7 @@ def find_obstacles(
     """Yield what keeps a harness from calling us though it is connected, as its settings say."""
     look = _OBSTACLES.get(harness)
     if look is None:
-        yield _report(harness, DoctorLevel.OK, _NOT_KNOWN.format(name=NAMES[harness]))
+        yield _report(harness, DoctorLevel.OK, _NOT_KNOWN.format(name=name_of(harness)))
         return
     for text, todo in look(world, scopes):
         yield _report(harness, DoctorLevel.WARNING, text, todo)

@@ -4,7 +4,8 @@ The table says what is documented or was seen in the source of a harness. Where 
 says so instead of guessing, since people decide by it what to change in their skills.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -15,6 +16,7 @@ from prowess.skills.model import RootKind, Skill, Source, Tier
 
 _SKILL_FILE = "skill.md"
 _IDENTITY = frozenset(("name", "description"))
+_LONGEST_NAME, _LONGEST_DESCRIPTION = 64, 1_024
 
 
 class Reader(StrEnum):
@@ -62,8 +64,9 @@ class HarnessRules:
     unknown: frozenset[str] = frozenset()
     # Other keys that it understands at the top level, where a strict build has none.
     dialect: frozenset[str] = frozenset()
-    # Who may keep a skill from its model.
+    # Who may keep a skill from its model, and what else does.
     hidden_by: frozenset[str] = frozenset()
+    refuses: frozenset[str] = frozenset()
     fills_arguments: bool = False
     runs_commands: bool = False
     sidecar: bool = False
@@ -98,7 +101,7 @@ def _make_rules(
         found["places"] = tuple(row["places"])
     pairs = (word.rpartition(":") for word in row.get("builtin", "").split())
     found["builtin"] = tuple((name, int(chars)) for name, _, chars in pairs)
-    found["hidden_by"] = frozenset(row.get("hidden_by", ()))
+    found |= {name: frozenset(row.get(name, ())) for name in ("hidden_by", "refuses")}
     return HarnessRules(reader=reader, **found)
 
 
@@ -137,9 +140,26 @@ def _is_own(rules: HarnessRules, source: Source) -> bool:
     return source.tier is Tier.WORKSPACE and rules.reader is Reader.OPENCLAW
 
 
-def is_hidden(rules: HarnessRules, skill: Skill) -> bool:
-    """Return whether a reader keeps a skill from its model."""
-    return skill.is_draft or skill.invocation.hidden_by in rules.hidden_by
+def why_hidden(rules: HarnessRules, skill: Skill) -> str:
+    """Return what keeps a skill from the model of a reader; nothing where it is listed."""
+    wish = skill.invocation.hidden_by
+    if skill.is_draft or wish in rules.hidden_by:
+        return wish
+    return next((flaw for flaw in _find_flaws(skill) if flaw in rules.refuses), "")
+
+
+def _find_flaws(skill: Skill) -> Iterator[str]:
+    if len(skill.name) > _LONGEST_NAME:
+        yield "a name over 64 characters"
+    if len(skill.description) > _LONGEST_DESCRIPTION:
+        yield "a description over 1,024 characters"
+    if "name" not in skill.fields:
+        yield "the lack of a name"
+    if any(one.code == "COLON_RESCUED" for one in skill.diagnostics):
+        yield "a colon in a text without quotes"
+    below = skill.path.removeprefix(skill.source.root)
+    if is_skill_file(skill) and re.search(r"[\\/].+[\\/].+[\\/]", below):
+        yield "a folder between it and the others"
 
 
 def choose(rules: HarnessRules, skills: Iterable[Skill]) -> list[Skill]:
