@@ -54,7 +54,17 @@ _LOST_LINE = re.compile(r"^-(?!--)(.*)", re.MULTILINE)
 _LOST_WORD = re.compile(r"[A-Za-z@][\w@/:-]{3,}\w")
 # Words as sources and settings write them: whole, with their dashes, and bare.
 _LOST_NAMES = tuple(
-    map(re.compile, (r"\w[\w.:@/-]*\w", r"\w[\w-]*\w", r"\w{4,}", r"--[A-Za-z][\w-]+"))
+    map(
+        re.compile,
+        # The last are routes, with what is filled in.
+        (
+            r"\w[\w.:@/-]*\w",
+            r"\w[\w-]*\w",
+            r"\w{4,}",
+            r"--[A-Za-z][\w-]+",
+            r"\w[\w{}<>/.:-]*[\w}>]",
+        ),
+    )
 )
 # Pages and locks tell of other things than what the project has.
 _NO_SOURCE = (":!*.md", ":!*.lock", ":!*lock.*", ":!*skills/*")
