@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from prowess.errors import ModelError, SuiteError
+from prowess.host.evaluation import read_value
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.processes.children import HelpPages
 from prowess.host.proof.agents import (
@@ -21,7 +22,7 @@ from prowess.host.proof.agents import (
 from prowess.host.proof.project import ProjectFolder
 from prowess.host.store.routing import FreshnessFile
 from prowess.proof.facts import FolderTexts, ProjectFacts
-from prowess.proof.tasks import LeftBehind, ProofTask, is_test_file, read_tasks
+from prowess.proof.tasks import LEAST_TASKS, LeftBehind, ProofTask, is_test_file, read_tasks
 from prowess.runtime.ports import LanguageModel
 from prowess.runtime.proof.fresh import FreshnessPorts, FreshnessService
 from prowess.runtime.proof.prove import (
@@ -34,7 +35,6 @@ from prowess.runtime.proof.prove import (
     plan_proof,
     prove,
 )
-from prowess.skills import text as notation
 from prowess.skills.model import Skill
 from prowess.wiring.library import MODEL_VARIABLE, Runtime
 
@@ -174,6 +174,9 @@ class ProofSession:
         """
         report = prove(self.skill, self.plan, self._ports)
         lift = report.lift
+        if lift.tasks < LEAST_TASKS:
+            # Too little was graded to say anything: what was shown before stands.
+            return report
         verdict = ProofVerdict(
             verdict=lift.verdict.value,
             mean=lift.mean,
@@ -259,9 +262,9 @@ def _find_state(
 def digest_skill(skill: Skill) -> str:
     """Return what tells the files of a skill from any others."""
     found = sha256(skill.content_hash.encode())
-    folder = _read_folder(skill, "")
-    for path in sorted(folder.paths):
-        found.update(f"{path}\0{folder.read(path)}\0".encode("utf-8", "replace"))
+    for path in sorted(_read_folder(skill, "").paths):
+        data = _read_bytes(os.path.join(skill.folder, path)) or b""
+        found.update(b"%s\0%s\0" % (os.fsencode(path), data))
     return found.hexdigest()
 
 
@@ -277,11 +280,8 @@ def _read_evals(skill: Skill, path: str) -> tuple[ProofTask, ...]:
     data = _read_bytes(path)
     if data is None:
         raise SuiteError(path, "cannot be read.")
-    text = data.decode("utf-8", "replace")
-    try:
-        value = json.loads(text) if path.endswith(".json") else notation.strict_loads(text)
-    except ValueError as error:
-        raise SuiteError(path, f"cannot be read: {error}.") from error
+    suffix = os.path.splitext(path)[1].lower()
+    value = read_value(data.decode("utf-8-sig", "replace"), path, suffix)
 
     def read(name: str) -> bytes | None:
         # Authors name files from where the skill is, or from where the tasks are.

@@ -285,7 +285,7 @@ def _print_plan(plan: ProofPlan, beside: Sequence[str], *, as_json: bool) -> Non
         print_text(f"beside it on both sides: {', '.join(beside)}")
     if plan.left_out:
         named = ", ".join(plan.left_out[:_MOST_LESSONS])
-        print_text(f"left out (no judge, or beyond the budget): {named}", "yellow")
+        print_text(f"left out (no check or judge, or beyond the budget): {named}", "yellow")
 
 
 def _print_report(report: ProofReport) -> None:

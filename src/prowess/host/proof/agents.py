@@ -62,13 +62,19 @@ class AgentProgram:
             problem = _lay_out(folder, task)
             for skill in () if problem else skills:
                 target = os.path.join(folder, self.skills, skill.name)
-                shutil.copytree(skill.folder, target, symlinks=True, ignore=self._leave_out_tests)
+                shutil.copytree(skill.folder, target, symlinks=True, ignore=self._leave_out)
             return AgentRun(problem=problem) if problem else self._do(task, made)
 
-    def _leave_out_tests(self, folder: str, names: Sequence[str]) -> set[str]:
-        """Leave out where authors keep the answers: an agent could read them."""
+    def _leave_out(self, folder: str, names: Sequence[str]) -> set[str]:
+        """Leave out where authors keep the answers, and links there: an agent could read them."""
         paths = {name: os.path.join(os.path.realpath(folder), name) for name in names}
-        return {name for name, path in paths.items() if is_test_file(name) or path == self.answers}
+        return {
+            name
+            for name, path in paths.items()
+            if is_test_file(name)
+            or path == self.answers
+            or (os.path.islink(path) and os.path.isabs(os.readlink(path)))
+        }
 
     def _do(self, task: ProofTask, made: str) -> AgentRun:
         folder, home, tests = (os.path.join(made, name) for name in ("work", "home", "tests"))
@@ -193,9 +199,11 @@ def _read_files(folder: str, but: str) -> dict[str, str]:
         for name in names:
             path = os.path.join(base, name)
             content = read_bounded(path, _MOST_TEXT)
-            if isinstance(content, Content) and len(found) < _MOST_FILES:
+            if os.path.isfile(path) and not os.path.islink(path) and len(found) < _MOST_FILES:
                 relative = os.path.relpath(path, folder).replace(os.sep, "/")
-                found[relative] = content.data.decode("utf-8", "replace")
+                # What is too long to be read is there nonetheless.
+                data = content.data if isinstance(content, Content) else b""
+                found[relative] = data.decode("utf-8", "replace")
     return found
 
 
