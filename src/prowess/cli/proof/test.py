@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from prowess.cli.render import ProgressBar, print_json, print_text
+from prowess.cli.render import ProgressBar, print_json, print_raw, print_text
 from prowess.cli.sarif import log, uri
 from prowess.cli.terminal import Common, common, complete_skill, json_option, workspace_option
 from prowess.data import read_text
@@ -85,7 +85,8 @@ def _init(which: str) -> int:
     place, text = _FILES[which]
     target = Path(place)
     if target.exists():
-        raise PathError(place, f"exists: add this to it yourself:\n{read_text(text)}")
+        print_raw(read_text(text))
+        raise PathError(place, "exists: add what is printed here to it yourself.")
     _write(place, read_text(text))
     print_text(f"written: {place}")
     return 0
