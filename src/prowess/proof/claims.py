@@ -54,7 +54,7 @@ _MODULE = re.compile(r"(?:from|import) ([A-Za-z_]\w*(?:\.\w+)+)(?= import\b|$)")
 # The owner of a name that a skill only mentions: nothing says where it should be.
 MENTIONED = ("",)
 # That of a module that Python is told to run, and of one that it is told to import.
-RUN_MODULE, IMPORTED = ("-m",), ("import",)
+MODULES = RUN_MODULE, IMPORTED = ("-m",), ("import",)
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _TYPE = re.compile(r"(?:[A-Z][a-z0-9]+){2,}")
 _PINNED = re.compile(

@@ -17,15 +17,7 @@ from functools import cache
 from typing import NamedTuple
 
 from prowess.data import read_table
-from prowess.proof.claims import (
-    CARGO_RUN,
-    IMPORTED,
-    RUN_MODULE,
-    Claim,
-    ClaimKind,
-    known_words,
-    read_claims,
-)
+from prowess.proof.claims import CARGO_RUN, MODULES, Claim, ClaimKind, known_words, read_claims
 from prowess.proof.facts import (
     DISTINCT,
     NEAR_SYMBOL,
@@ -241,7 +233,7 @@ class _Looker:
     def _is_gone(self, claim: Claim) -> bool:
         """Return whether a name stands nowhere in the project, be it in a page or a setting."""
         named = claim.mentioned or claim.kind in {ClaimKind.SYMBOL, ClaimKind.ENVIRONMENT}
-        if not named or claim.owner in {RUN_MODULE, IMPORTED}:
+        if not named or claim.owner in MODULES:
             return True
         return self._facts.is_nowhere(re.split(r"\.|::|#", claim.text)[-1])
 
@@ -502,7 +494,7 @@ class _Looker:
         return _Verdict(FreshState.UNKNOWN, why, find_near_file(path, siblings - self._said))
 
     def _symbol(self, claim: Claim) -> _Verdict:
-        if claim.owner in {RUN_MODULE, IMPORTED}:
+        if claim.owner in MODULES:
             return self._module(claim)
         last = re.split(r"\.|::|#", claim.text)[-1]
         texts = {path: text for path in claim.owner if (text := self._find_file(path))}
@@ -534,7 +526,7 @@ class _Looker:
             # What lies in another package is nobody's to import by its own name.
             return _UNKNOWN
         why = "is no module of the project"
-        return _Verdict(FreshState.UNKNOWN, why, closed=claim.owner == RUN_MODULE)
+        return _Verdict(FreshState.UNKNOWN, why, closed=claim.owner == MODULES[0])
 
     def _module_file(self, name: str) -> str:
         """Return the file of a module, in whatever folder of the project its package lies."""

@@ -59,9 +59,7 @@ def open_freshness(runtime: Runtime) -> FreshnessService:
         )
 
     ports = FreshnessPorts(
-        open_project=open_project,
-        files=_read_folder,
-        store=FreshnessFile(runtime.folders.state),
+        open_project=open_project, files=_read_folder, store=FreshnessFile(runtime.folders.state)
     )
     return FreshnessService(runtime.skills, ports)
 

@@ -12,13 +12,7 @@ from typing import NamedTuple, Protocol
 from prowess.errors import ProposalError
 from prowess.proof.claims import ClaimKind
 from prowess.proof.facts import FolderTexts, ProjectFacts
-from prowess.proof.freshness import (
-    CheckedClaim,
-    FreshState,
-    SkillFreshness,
-    check_skill,
-    key_of,
-)
+from prowess.proof.freshness import CheckedClaim, FreshState, SkillFreshness, check_skill, key_of
 from prowess.runtime.ports import StaleSkill
 from prowess.runtime.service import SkillsService
 from prowess.runtime.workshop.service import WorkshopService
