@@ -549,6 +549,8 @@ def test_what_went_wrong_was_paid_for_when_the_proof_goes_on(
     costs = [_prove(tmp_path, capsys, *asked)[1]["cost"] for _ in range(4)]
 
     assert costs == pytest.approx([0.4, 0.8, 1.0, 1.0])
+    code, unknown = _prove(tmp_path, capsys, "--agent", "command:true", "--budget", "0")
+    assert (code, unknown["error"]["code"]) == (1, "proof")
     for price in ("nan", "inf"):
         assert _prove(tmp_path, capsys, "--price", price)[1]["error"]["code"] == "proof"
 
@@ -585,3 +587,24 @@ def test_a_link_in_a_skill_leads_no_agent_to_the_answers(
     _, found = _prove(tmp_path, capsys, "--agent", f"command:{agent}")
 
     assert found["outcomes"]["withSkill"]["pass"] == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the variables of a process")
+def test_what_an_agent_leaves_running_in_a_session_of_its_own_ends_with_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent, left = tmp_path / "agent.sh", tmp_path / "left"
+    agent.write_text(f"#!/bin/sh\nsetsid sh -c 'echo $$ >>{left}; exec sleep 600' &\nsleep 0.3\n")
+    agent.chmod(0o755)
+    _write_skill(tmp_path, "Be kind.", _evals(1))
+
+    _prove(tmp_path, capsys, "--agent", f"command:{agent}")
+
+    numbers = left.read_text().split()
+    assert len(numbers) == 2
+    running = [Path(f"/proc/{one}/cmdline") for one in numbers]
+    until = time.monotonic() + 30
+    # What has ended keeps its number until somebody asks for it, and has no words any more.
+    while any(path.exists() and path.read_bytes() for path in running):
+        assert time.monotonic() < until
+        time.sleep(0.05)

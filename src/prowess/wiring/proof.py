@@ -8,11 +8,12 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple
 
-from prowess.errors import ModelError, SuiteError
+from prowess.errors import ModelError, ProofError, SuiteError
 from prowess.host.evaluation import read_value
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.processes.children import HelpPages
 from prowess.host.proof.agents import (
+    COMMAND,
     AgentProgram,
     JournalFile,
     ProofsFile,
@@ -141,6 +142,8 @@ class ProofSession:
         path = _find_evals(self.skill, asked.evals)
         tasks = _read_benchmark(path) if os.path.isdir(path) else _read_evals(self.skill, path)
         answers = os.path.realpath(path)
+        if asked.budget is not None and asked.price is None and asked.agent.startswith(COMMAND):
+            raise ProofError("nobody knows what this command costs: give --price with --budget.")
         self._agent = replace(_open_agent(runtime, asked), answers=answers)
         self.plan = _plan(asked, tasks, self._agent.price)
         self._digest = digest_skill(self.skill)

@@ -277,7 +277,7 @@ def _print_plan(plan: ProofPlan, beside: Sequence[str], *, as_json: bool) -> Non
     if as_json:
         print_json({**wire_proof.proof_plan(plan), "neighbours": list(beside)})
         return
-    cost = f", at most ${plan.cost:.2f}" if plan.cost else ", at no cost"
+    cost = f", at most ${plan.cost:.2f}" if plan.cost else ", at no known cost"
     print_text(
         f"{_count(len(plan.tasks), 'task')}, {_count(plan.runs, 'run')} each with and without: "
         f"{plan.size}{cost}"

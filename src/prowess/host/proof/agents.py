@@ -22,7 +22,7 @@ from prowess.data import read_table, read_words
 from prowess.errors import ProofError, StoreError, explain_failure
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.files.state_files import PROOFS_FILE, change_mapping, read_mapping
-from prowess.host.processes.children import ChildProcesses
+from prowess.host.processes.children import ChildProcesses, end_all_with
 from prowess.host.processes.facts import find_program
 from prowess.proof.tasks import CheckKind, LeftBehind, ProofTask, RunOutcome, is_test_file
 from prowess.runtime.ports import ChildCommand
@@ -30,7 +30,7 @@ from prowess.runtime.proof.prove import AgentRun, ProofVerdict, RunRecord
 from prowess.skills.model import Skill
 
 _TABLE = "host/proof/agents.toml"
-_COMMAND = "command:"
+COMMAND = "command:"
 _CHECK_S, _MOST_FILES, _MOST_TEXT = 60.0, 2_000, 400_000
 # What a shell says of a program that it cannot start.
 _NOT_STARTED = frozenset((126, 127))
@@ -88,6 +88,7 @@ class AgentProgram:
             seconds=self.seconds,
         )
         done = ChildProcesses().run(command)
+        end_all_with(f"HOME={home}")
         if done.timed_out:
             return AgentRun(timed_out=True, cost=self.price)
         if done.code != 0:
@@ -118,8 +119,8 @@ def open_agent(
     table = read_table(_TABLE)
     prefixes = tuple(read_words(table["environment"]["prefixes"]))
     kept = {k: v for k, v in environ.items() if k in _KEPT or k.startswith(prefixes)}
-    if which.startswith(_COMMAND):
-        argv = tuple(which.removeprefix(_COMMAND).split())
+    if which.startswith(COMMAND):
+        argv = tuple(which.removeprefix(COMMAND).split())
         argv = argv if any("{prompt}" in word for word in argv) else (*argv, "{prompt}")
         skills, usual = "skills", 0.0
         kept = dict(environ)
@@ -128,7 +129,7 @@ def open_agent(
         argv, skills, usual = tuple(row["argv"]), str(row["skills"]), float(row["price"])
     else:
         names = ", ".join(name for name, row in table.items() if "argv" in row)
-        raise ProofError(f"no agent is called {which}: give one of {names}, or {_COMMAND}PROGRAM.")
+        raise ProofError(f"no agent is called {which}: give one of {names}, or {COMMAND}PROGRAM.")
     if "{model}" in argv and not model:
         raise ProofError(f"{which} needs a model: give --model NAME.")
     program = _fill(argv[0], {"python": sys.executable})

@@ -31,6 +31,9 @@ _COUNTED = {RunOutcome.PASS: True, RunOutcome.FAIL: False}
 _WENT_WRONG = {RunOutcome.INFRA_ERROR, RunOutcome.JUDGE_ERROR, RunOutcome.TIMEOUT}
 # After so many whole tasks in a row in which nothing could be run, the next ones are no better.
 _GIVEN_UP = 2
+_SAID_NOTHING = {
+    RunOutcome.JUDGE_ERROR: "the judge gave no answer, or another one when asked again"
+}
 # Sums of dollars in floats: far less than a cent.
 _CENT = 1e-9
 
@@ -160,9 +163,10 @@ def plan_proof(
     most = len(usable) if budget is None else sum(one <= budget + _CENT for one in sums)
     least = min(LEAST_TASKS, len(usable))
     if most < least:
+        each_run = sums[least - 1] / (least * runs * 2)
         raise ProofError(
             f"a budget of ${budget:.2f} does not reach: {least} tasks take"
-            f" ${sums[least - 1]:.2f} at ${price:.2f} a run. Nothing was run."
+            f" ${sums[least - 1]:.2f} at ${each_run:.2f} a run. Nothing was run."
         )
     left_out += tuple(task.id for task in usable[most:])
     return ProofPlan(tuple(usable[:most]), runs, sums[most - 1], left_out, judge_price or 0.0)
@@ -248,7 +252,7 @@ def _run(task: ProofTask, skill: Skill | None, number: int, ports: ProofPorts) -
         number=number,
         outcome=outcome,
         cost=found.cost,
-        problem=found.problem,
+        problem=found.problem or _SAID_NOTHING.get(outcome, ""),
     )
 
 
