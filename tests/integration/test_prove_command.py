@@ -455,7 +455,7 @@ def test_a_checker_that_the_machine_lacks_says_nothing_about_the_skill(
 
     found = _prove(tmp_path, capsys)[1]
 
-    assert found["outcomes"]["withSkill"]["infra_error"] == _TASKS
+    assert found["outcomes"]["withSkill"]["infra_error"] == len(found["runs"]) / 2
 
 
 def test_runs_that_went_wrong_are_done_again_when_the_proof_is_asked_for_again(
@@ -503,3 +503,108 @@ def test_a_judge_is_paid_from_the_budget(
 
     assert code == 1
     assert "Nothing was run" in refused["error"]["message"]
+
+
+def test_tasks_of_our_own_are_yaml_and_what_has_nothing_to_check_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _write_skill(tmp_path, 'Say "Good evening" first.', {})
+    rows = "".join(
+        f"  - id: t{number}\n    prompt: Greet visitor {number}.\n    checks:\n"
+        "      - {answer: Good evening}  # As the house has it.\n"
+        for number in range(5)
+    )
+    tasks = folder / "evals" / "tasks.yaml"
+    tasks.write_text(f"tasks:\n{rows}  - id: bare\n    prompt: Be quiet.\n")
+    (folder / "evals" / "evals.json").unlink()
+
+    _, found = _prove(tmp_path, capsys)
+    tasks.write_text(f"tasks:\n{rows}      - {{answer: 1.10}}\n")
+    _, refused = _prove(tmp_path, capsys)
+
+    assert (found["verdict"], found["plan"]["leftOut"]) == ("proven", ["bare"])
+    assert "without quotes" in refused["error"]["message"]
+
+
+def test_an_agent_that_cannot_run_is_given_up_and_leaves_the_verdict_that_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write_skill(tmp_path, 'Say "Good evening" first.', _evals())
+
+    _, proven = _prove(tmp_path, capsys)
+    _, broken = _prove(tmp_path, capsys, "--agent", "command:false", "--price", "0.1")
+    main(["show", "greetings", "-w", str(tmp_path), "--json"])
+    shown = json.loads(capsys.readouterr().out)
+
+    assert (len(broken["runs"]), broken["cost"]) == (4, 0.4)
+    assert shown["proof"]["state"] == proven["verdict"] == "proven"
+
+
+def test_what_went_wrong_was_paid_for_when_the_proof_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write_skill(tmp_path, 'Say "Good evening" first.', _evals(5))
+    asked = ("--agent", "command:false", "--price", "0.1", "--budget", "1")
+
+    costs = [_prove(tmp_path, capsys, *asked)[1]["cost"] for _ in range(4)]
+
+    assert costs == pytest.approx([0.4, 0.8, 1.0, 1.0])
+    code, unknown = _prove(tmp_path, capsys, "--agent", "command:true", "--budget", "0")
+    assert (code, unknown["error"]["code"]) == (1, "proof")
+    for price in ("nan", "inf"):
+        assert _prove(tmp_path, capsys, "--price", price)[1]["error"]["code"] == "proof"
+
+
+def test_long_and_binary_files_count_for_the_checks_and_for_the_digest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent = tmp_path / "agent.sh"
+    agent.write_text("#!/bin/sh\nif [ -d skills ]; then head -c 500000 /dev/zero >report.bin; fi\n")
+    agent.chmod(0o755)
+    folder = _write_skill(tmp_path, "Write it.", _evals(expectations=["`report.bin` exists"]))
+    for data in (b"\xfe" * 500_000, b"\xff"):
+        (folder / "blob.bin").write_bytes(data)
+
+        _, found = _prove(tmp_path, capsys, "--agent", f"command:{agent}")
+        main(["show", "greetings", "-w", str(tmp_path), "--json"])
+        before = json.loads(capsys.readouterr().out)["proof"]["state"]
+        (folder / "blob.bin").write_bytes(data[:-1] + b"\xfd")
+        main(["show", "greetings", "-w", str(tmp_path), "--json"])
+        after = json.loads(capsys.readouterr().out)["proof"]["state"]
+
+        assert (found["verdict"], before, after) == ("proven", "proven", "unproven")
+
+
+def test_a_link_in_a_skill_leads_no_agent_to_the_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent = tmp_path / "agent.sh"
+    agent.write_text("#!/bin/sh\ncat skills/*/answers 2>/dev/null; true\n")
+    agent.chmod(0o755)
+    folder = _write_skill(tmp_path, "Read it.", _evals(expectations=['It says "Good evening"']))
+    (folder / "answers").symlink_to(folder / "evals" / "evals.json")
+
+    _, found = _prove(tmp_path, capsys, "--agent", f"command:{agent}")
+
+    assert found["outcomes"]["withSkill"]["pass"] == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the variables of a process")
+def test_what_an_agent_leaves_running_in_a_session_of_its_own_ends_with_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent, left = tmp_path / "agent.sh", tmp_path / "left"
+    agent.write_text(f"#!/bin/sh\nsetsid sh -c 'echo $$ >>{left}; exec sleep 600' &\nsleep 0.3\n")
+    agent.chmod(0o755)
+    _write_skill(tmp_path, "Be kind.", _evals(1))
+
+    _prove(tmp_path, capsys, "--agent", f"command:{agent}")
+
+    numbers = left.read_text().split()
+    assert len(numbers) == 2
+    running = [Path(f"/proc/{one}/cmdline") for one in numbers]
+    until = time.monotonic() + 30
+    # What has ended keeps its number until somebody asks for it, and has no words any more.
+    while any(path.exists() and path.read_bytes() for path in running):
+        assert time.monotonic() < until
+        time.sleep(0.05)

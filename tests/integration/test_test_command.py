@@ -78,6 +78,15 @@ def test_what_fails_is_told_to_people_and_in_every_format(
     assert "| freshness | 0 | 1 |" in Path("m/m.md").read_text()
 
 
+def test_an_answer_of_nothing_but_spaces_is_none(tmp_path: Path) -> None:
+    assert _new("quiet", "  ", "--when", "be quiet") == 2
+    assert _new("quiet", "keeps quiet", "--when", " ", "--unless", "") == 2
+    assert _new("quiet", "keeps quiet", "--when", "be quiet", "--when", "", "--unless", " ") == 0
+
+    assert main(["test", "skills/quiet", "--json"]) == 0
+    assert "Not for" not in (tmp_path / "skills/quiet/SKILL.md").read_text()
+
+
 def test_the_workflow_and_the_hook_are_written_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,7 +94,8 @@ def test_the_workflow_and_the_hook_are_written_once(
     assert main(["test", "--init", "pre-commit"]) == 0
     assert "prowess test" in (tmp_path / ".github/workflows/skills.yml").read_text()
     assert main(["test", "--init", "github"]) == 1
-    assert "prowess test" in capsys.readouterr().err
+    # As it is written, so that it can be copied.
+    assert "\n      - run: pip install prowess\n" in capsys.readouterr().out
 
 
 def test_validate_says_what_loads_and_what_the_standard_says(

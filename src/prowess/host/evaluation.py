@@ -207,10 +207,8 @@ def _read(path: str, shown: str, skill_name: Callable[[str], str | None]) -> Sui
     if suffix == ".jsonl":
         lines = _json_lines(text, os.path.basename(path))
         value, problems = list(lines.rows.values()), lines.problems
-    elif suffix in {".yaml", ".yml"}:
-        value = _yaml(text, shown)
-    elif suffix == ".json":
-        value = _json(text, shown)
+    elif suffix in _SUFFIXES:
+        value = read_value(text, shown, suffix)
     else:
         raise SuiteError(shown, f"is no suite: its name must end in {', '.join(_SUFFIXES)}.")
     suite = read_suite(value, where=shown, own_skill=_find_own_skill(path, skill_name))
@@ -268,7 +266,14 @@ def _text(content: bytes, shown: str) -> str:
     return text
 
 
-def _yaml(text: str, shown: str) -> object:
+def read_value(text: str, shown: str, suffix: str) -> object:
+    """Read what people write by hand: JSON by its name, else YAML.
+
+    Raises:
+        SuiteError: it is neither.
+    """
+    if suffix == ".json":
+        return _json(text, shown)
     loaded = load_yaml(text)
     if loaded.problems:
         problem = loaded.problems[-1]

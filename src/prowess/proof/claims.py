@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 from prowess.data import read_table, read_words
 from prowess.skills.model import Skill
 
-_MOST_LINES, _MOST_CLAIMS, _LONGEST_LINE = 6_000, 600, 2_000
+_MOST_LINES, _MOST_CLAIMS, _LONGEST_LINE, _MOST_SUBCOMMANDS = 6_000, 600, 2_000, 3
 _FENCE = re.compile(r"\s*(```+|~~~+)\s*([\w+#.-]*)")
 _HEADING = re.compile(r" {0,3}#{1,6}\s+(?P<title>\S.{0,200})")
 _SHELLS = frozenset(("sh", "bash", "shell", "zsh", "console", "terminal", "shell-session"))
@@ -50,8 +50,11 @@ _OWN_NAME = re.compile(
 _TAGGED = re.compile(r"[a-z][\w./-]*:v?\d[\w.]*|[a-z]+\.[a-z]+|[a-z]+\d+\.\d+")
 _PORT = re.compile(r"(?:\b[Pp]ort |localhost:|127\.0\.0\.1:|0\.0\.0\.0:)(\d{4,5})\b")
 _IMPORTS = re.compile(r"(?:import|from|use|require|#include)\b")
+_MODULE = re.compile(r"(?:from|import) ([A-Za-z_]\w*(?:\.\w+)+)(?= import\b|$)")
 # The owner of a name that a skill only mentions: nothing says where it should be.
 MENTIONED = ("",)
+# That of a module that Python is told to run, and of one that it is told to import.
+MODULES = RUN_MODULE, IMPORTED = ("-m",), ("import",)
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _TYPE = re.compile(r"(?:[A-Z][a-z0-9]+){2,}")
 _PINNED = re.compile(
@@ -61,6 +64,13 @@ _SAID_VERSION = re.compile(
     r"(?:\b|`)([A-Za-z@][\w./-]{1,40})`? (?:version |is |at )?v?(\d+(?:\.\d+)+)\b"
     r"(\+| (?:or|and) (?:newer|later|above|higher|up))?"
 )
+# A number alone is a version only behind a name that stands out, where it is not a count of things.
+_SAID_MAJOR = re.compile(
+    r"(?:\b(?=[A-Z])|`)([A-Za-z@][\w./-]{1,40})`? (?:version )?v?(\d{1,2})"
+    r"(\+| (?:or|and) (?:newer|later|above|higher|up))?"
+    r"(?=[.,;:)]*(?:\s*$|\s(?:and|with|on|in|is)\b)|[.,;:)]+\s)"
+)
+_ROUTE = re.compile(r"(?:[A-Z]{3,7} )?/([\w.-]+(?:/[\w:{}<>.-]*[\w}>])+)")
 _SIBLING = re.compile(
     r"`/?([a-z0-9]+(?:-[a-z0-9]+)*)`(?= skill\b)"
     r"|\bskills? `/?([a-z0-9]+(?:-[a-z0-9]+)*)`"
@@ -229,7 +239,7 @@ def _read_code(line: str, language: str) -> Iterator[Claim]:
         # It may be a call, or what one prints: only what is called is taken from it.
         yield from (one for one in _read_command(text) if one.kind in _CALLED)
     elif _IMPORTS.match(text):
-        yield from _mention(text)
+        yield from _read_import(text)
     yield from _read_urls(text)
 
 
@@ -243,7 +253,7 @@ def _read_prose(line: str, files: Sequence[str]) -> Iterator[Claim]:
     for span in _SPAN.findall(line) if "`" in line else ():
         yield from _read_span(span.strip(), files, beside)
     yield from _read_urls(line)
-    for name, version, least in _SAID_VERSION.findall(line):
+    for name, version, least in _SAID_VERSION.findall(line) + _SAID_MAJOR.findall(line):
         owner = (">=",) if least else ("~",)
         yield _claim(ClaimKind.PACKAGE, name.rstrip("."), version=version, owner=owner)
     for found in _SIBLING.findall(line):
@@ -255,6 +265,12 @@ def _mention(text: str, files: Sequence[str] = ()) -> Iterator[Claim]:
     for name in _OWN_NAME.findall(text):
         if not _is_placeholder(name):
             yield _claim(ClaimKind.SYMBOL, name, owner=(*MENTIONED, *files))
+
+
+def _read_import(text: str, files: Sequence[str] = ()) -> Iterator[Claim]:
+    for module in _MODULE.findall(text):
+        yield _claim(ClaimKind.SYMBOL, module, owner=IMPORTED)
+    yield from _mention(text, files)
 
 
 def _read_urls(text: str) -> Iterator[Claim]:
@@ -284,6 +300,10 @@ def _read_span(span: str, files: Sequence[str], beside: Sequence[str]) -> Iterat
         name = next(filter(None, symbol.groups())) if symbol else span
         yield from _read_symbol(name, beside, called=symbol is not None)
         yield from _mention(name[: -len(re.split(r"\.|::|#", name)[-1])], files)
+    elif _MODULE.match(span):
+        yield from _read_import(span, files)
+    elif route := _ROUTE.fullmatch(span):
+        yield _claim(ClaimKind.SYMBOL, route[1], owner=MENTIONED)
     else:
         yield from _read_words(span, files)
 
@@ -361,7 +381,6 @@ def _read_call(words: Sequence[str]) -> Iterator[Claim]:
     if script != program:
         yield from _read_named(script, rest)
         program = script
-    owner: tuple[str, ...] = (program,)
     if _is_path(program) or _is_folder(program):
         yield _claim(ClaimKind.PATH, program)
     elif _NAME.fullmatch(program) and not _is_placeholder(program):
@@ -369,10 +388,13 @@ def _read_call(words: Sequence[str]) -> Iterator[Claim]:
         yield from () if "." in program else (_claim(ClaimKind.COMMAND, program),)
     else:
         return
-    for claim in () if inner else _find_modes(program, rest):
-        yield claim
-        owner = owner if claim.soft else (program, claim.text)
-    yield from _read_options(owner, rest)
+    if not inner:
+        yield from _find_modes(program, rest)
+    # The page of the last subcommand tells of its options; behind one of them stands its value.
+    values = {word for before, word in pairwise(rest) if before.startswith("-")}
+    plain = [word for at, word in enumerate(_drop_places(rest)[0]) if not at or word not in values]
+    said = takewhile(_SUBCOMMAND.fullmatch, plain[:_MOST_SUBCOMMANDS])
+    yield from _read_options((program, *said), rest)
 
 
 def _read_options(owner: tuple[str, ...], rest: Sequence[str]) -> Iterator[Claim]:
@@ -435,7 +457,7 @@ def _read_module(program: str, rest: Sequence[str]) -> Iterator[Claim]:
     if program.startswith("python"):
         for option, named in pairwise(rest):
             if option == "-m" and _DOTTED.fullmatch(named):
-                yield _claim(ClaimKind.SYMBOL, named, owner=("-m",))
+                yield _claim(ClaimKind.SYMBOL, named, owner=RUN_MODULE)
 
 
 def _read_named(program: str, rest: Sequence[str]) -> Iterator[Claim]:

@@ -17,7 +17,7 @@ from functools import cache
 from typing import NamedTuple
 
 from prowess.data import read_table
-from prowess.proof.claims import CARGO_RUN, Claim, ClaimKind, known_words, read_claims
+from prowess.proof.claims import CARGO_RUN, MODULES, Claim, ClaimKind, known_words, read_claims
 from prowess.proof.facts import (
     DISTINCT,
     NEAR_SYMBOL,
@@ -233,7 +233,7 @@ class _Looker:
     def _is_gone(self, claim: Claim) -> bool:
         """Return whether a name stands nowhere in the project, be it in a page or a setting."""
         named = claim.mentioned or claim.kind in {ClaimKind.SYMBOL, ClaimKind.ENVIRONMENT}
-        if not named or claim.owner == ("-m",):
+        if not named or claim.owner in MODULES:
             return True
         return self._facts.is_nowhere(re.split(r"\.|::|#", claim.text)[-1])
 
@@ -259,6 +259,10 @@ class _Looker:
             # A short word in a list of the project need not be what the skill means by it.
             short = claim.kind is ClaimKind.COMMAND and len(claim.text) <= _SHORT_NAME
             name = claim.text
+            if claim.kind is ClaimKind.PACKAGE:
+                # Of a word beside a number only that it is gone from all files says much.
+                name = name.lower()
+                return self._facts.was_there(name, is_path=False) and self._facts.is_nowhere(name)
             if claim.kind is ClaimKind.SYMBOL and not claim.mentioned:
                 name = re.split(r"\.|::|#", name)[-1]
             return not short and self._facts.was_there(name, is_path=False)
@@ -397,21 +401,30 @@ class _Looker:
         return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
 
     def _by_help(self, words: Sequence[str], claim: Claim) -> _Verdict:
-        said = [text for at in range(len(words)) if (text := self._facts.help(words[: at + 1]))]
-        if not said or claim.text in _ANYWHERE:
+        text, asked = self._read_help(words)
+        if not text or claim.text in _ANYWHERE:
             return _UNKNOWN
-        text = "\n".join(said)
         if re.search(rf"(?<![\w-]){re.escape(claim.text)}(?![\w-])", text):
             return _Verdict(FreshState.FRESH)
-        asked = len(said) == len(words)
+        known: Iterable[str] = _FLAGS.findall(text)
         if claim.kind is ClaimKind.SUBCOMMAND:
-            known: Iterable[str] = _LISTED_COMMAND.findall(text)
-            asked = bool(_COMMANDS_HEAD.search(text))
-        else:
-            known = _FLAGS.findall(text)
-        near = find_near(claim.text, list(known), _NEAR_NAME)
+            known = _LISTED_COMMAND.findall(text)
+            asked = bool(_COMMANDS_HEAD.search(text)) and not _LISTS_SOME.search(text)
+        near = find_near(claim.text, list(known), _NEAR_NAME) if asked else ""
         why = f"is not in the help of {' '.join(words)}"
         return _Verdict(FreshState.UNKNOWN, why, near, closed=asked and not claim.soft)
+
+    def _read_help(self, words: Sequence[str]) -> tuple[str, bool]:
+        """Return what the pages of a call say, and whether they are all that would tell of it."""
+        pages = ""
+        for at in range(1, len(words) + 1):
+            page = self._facts.help(words[:at])
+            pages += page
+            listed = _LISTED_COMMAND.findall(page) if _COMMANDS_HEAD.search(page) else ()
+            if not page or not set(words[at : at + 1]) <= set(listed):
+                # Behind a page without subcommands stands an argument.
+                return pages, bool(page) and not listed
+        return pages, True
 
     def _find_file(self, path: str) -> str:
         plain = _plain(path)
@@ -481,7 +494,7 @@ class _Looker:
         return _Verdict(FreshState.UNKNOWN, why, find_near_file(path, siblings - self._said))
 
     def _symbol(self, claim: Claim) -> _Verdict:
-        if claim.owner == ("-m",):
+        if claim.owner in MODULES:
             return self._module(claim)
         last = re.split(r"\.|::|#", claim.text)[-1]
         texts = {path: text for path in claim.owner if (text := self._find_file(path))}
@@ -500,14 +513,20 @@ class _Looker:
         return self._missing_symbol(claim, last)
 
     def _module(self, claim: Claim) -> _Verdict:
-        """Judge a module that Python runs: of a package of the project, or anybody's."""
+        """Judge a module that Python runs or imports: of a package of the project, or anybody's."""
         if self._module_file(claim.text):
             return _Verdict(FreshState.FRESH, ties=True)
         package = f"/{claim.text.partition('.')[0]}/__init__.py"
-        if not any(f"/{path}".endswith(package) for path in self._facts.files):
+        place = claim.text.replace(".", "/")
+        made = self._facts.is_ignored(f"{place}.py") or _ends_like(place, (), self._facts.folders)
+        above = [
+            path[: -len(package)] for path in self._facts.files if f"/{path}".endswith(package)
+        ]
+        if made or all(f"{one}/__init__.py" in self._facts.files for one in above):
+            # What lies in another package is nobody's to import by its own name.
             return _UNKNOWN
         why = "is no module of the project"
-        return _Verdict(FreshState.UNKNOWN, why, closed=not claim.soft)
+        return _Verdict(FreshState.UNKNOWN, why, closed=claim.owner == MODULES[0])
 
     def _module_file(self, name: str) -> str:
         """Return the file of a module, in whatever folder of the project its package lies."""
@@ -536,10 +555,11 @@ class _Looker:
     def _package(self, claim: Claim) -> _Verdict:
         packages = self._facts.packages
         name = claim.text.lower().replace("_", "-")
+        name = name if name in packages else name.removesuffix(".js")
         if name not in packages:
             # A version that is only told of may be that of anything.
             is_pinned = bool(packages) and claim.owner != ("~",)
-            return _Verdict(FreshState.UNKNOWN, _NOT_ASKED_FOR) if is_pinned else _UNKNOWN
+            return _Verdict(FreshState.UNKNOWN, _NOT_ASKED_FOR if is_pinned else _ELSEWHERE)
         asked = sorted(packages[name])
         operator = claim.owner[0] if claim.owner else "~"
         agreed = [one for one in asked if may_be_asked(operator, claim.version, one)]
@@ -577,7 +597,7 @@ class _Looker:
             claim.text,
         )
         if not self._facts.address or found is None:
-            return _UNKNOWN
+            return _Verdict(FreshState.UNKNOWN, "" if claim.soft else _ELSEWHERE)
         path = found[1].rstrip("/")
         if path in self._facts.files or path in self._facts.folders:
             return _Verdict(FreshState.FRESH, ties=True)
@@ -590,7 +610,7 @@ class _Looker:
             # Sets of skills travel together: that a sibling is there says nothing of the project.
             return _Verdict(FreshState.FRESH)
         # Families of skills have names that are alike, so that only a slip or a suffix is near.
-        others = set(self._facts.skills) - set(self._said)
+        others = set(self._facts.skills) - {*self._said, self._skill.name}
         near = find_near(claim.text, others, _NEAR_SKILL)
         # One of the project's own family is meant to be beside it.
         mine = split_name(claim.text)
@@ -634,6 +654,8 @@ _MAKE_SUBCOMMANDS = frozenset(
 )
 _ANYWHERE = frozenset(["--help", "--version", "help", "version", "--settings", "--verbosity"])
 _COMMANDS_HEAD = re.compile(r"(?im)^\s*[\w ]*(?:sub)?commands\b")
+# A page that tells of some, or of what adds more, does not say that there is no other.
+_LISTS_SOME = re.compile(r"(?i)\b(?:common|most used|plug-?ins?|extensions?)\b")
 _LISTED_COMMAND = re.compile(r"(?m)^ {2,8}([a-z][\w:-]+)(?:,| {2,}|\t|$)")
 _DISTINCT_FILE = re.compile(r"\w[-_]\w|[a-z][A-Z]|^\w{9,}\.")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")

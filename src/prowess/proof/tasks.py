@@ -144,7 +144,7 @@ def read_tasks(
         ]
     except ValueError as error:
         raise SuiteError(where, f"{error}.") from error
-    if not found:
+    if not any(task.checks for task in found):
         raise SuiteError(where, "holds no task with a prompt and something to check.")
     names = [task.id for task in found]
     if len(set(names)) < len(names):
@@ -158,7 +158,7 @@ def _read_task(
     prompts = (_text(row.get(key)) for key in ("prompt", "instruction", "query", "input"))
     prompt = next(filter(None, prompts), "")
     checks = (*_read_checks(row.get("checks")), *_read_expectations(row))
-    if not prompt or not checks:
+    if not prompt:
         return None
     return ProofTask(
         id=_text(row.get("id")) or _text(row.get("name")) or str(row.get("id") or number + 1),
@@ -253,7 +253,7 @@ def _read_check(row: object) -> TaskCheck:
             return TaskCheck(kind=CheckKind.COMMAND, command=("sh", "-c", script))
     key, text = next(iter(given.items())) if len(given) == 1 else ("", "")
     if key not in _KINDS or not isinstance(text, str):
-        raise ValueError(f"has a check that is not known: {row}")
+        raise ValueError(f"has a check that is not known, or a number without quotes: {row}")
     if key == "matches":
         try:
             re.compile(text)
@@ -347,7 +347,7 @@ def _text(value: object) -> str:
 
 _NORMAL = NormalDist()
 _ALPHA, _POWER = 0.05, 0.8
-_LEAST_TASKS = 5
+LEAST_TASKS = 5
 _SMALLEST = 1e-12
 # A smaller lift is not looked for: it would take more tasks than anybody has.
 _SMALLEST_LIFT = 0.05
@@ -404,14 +404,14 @@ def measure(tasks: Sequence[TaskRuns], *, planned: int | None = None, looks: int
     found = [one for one in (task.difference for task in tasks) if one is not None]
     # A task that says nothing is as good as never planned: it must not make a look look early.
     total = max((planned or len(tasks)) - (len(tasks) - len(found)), len(found))
-    if len(found) < _LEAST_TASKS:
+    if len(found) < LEAST_TASKS:
         return Lift(
             verdict=LiftVerdict.INCONCLUSIVE,
             tasks=len(found),
             mean=sum(found) / len(found) if found else 0.0,
             low=-1.0,
             high=1.0,
-            more_tasks=_LEAST_TASKS - len(found),
+            more_tasks=LEAST_TASKS - len(found),
         )
     mean, error = _mean_and_error(found)
     level = _spent(len(found) / total, looks)
@@ -437,13 +437,13 @@ def needed_tasks(differences: Sequence[float]) -> int:
     spread = error * math.sqrt(len(differences))
     effect = max(abs(mean), _SMALLEST_LIFT)
     sure = _NORMAL.inv_cdf(1 - _ALPHA / 2) + _NORMAL.inv_cdf(_POWER)
-    return max(math.ceil((sure * spread / effect) ** 2), _LEAST_TASKS)
+    return max(math.ceil((sure * spread / effect) ** 2), LEAST_TASKS)
 
 
 def plan_looks(planned: int, most: int = 8) -> tuple[int, ...]:
     """Return after how many tasks it is worth looking."""
     steps = [round(planned * part / most) for part in range(1, most + 1)]
-    return tuple(sorted({step for step in steps if step >= _LEAST_TASKS} | {planned}))
+    return tuple(sorted({step for step in steps if step >= LEAST_TASKS} | {planned}))
 
 
 def _share(runs: Sequence[bool]) -> float:

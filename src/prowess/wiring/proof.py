@@ -8,10 +8,12 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple
 
-from prowess.errors import ModelError, SuiteError
+from prowess.errors import ModelError, ProofError, SuiteError
+from prowess.host.evaluation import read_value
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.processes.children import HelpPages
 from prowess.host.proof.agents import (
+    COMMAND,
     AgentProgram,
     JournalFile,
     ProofsFile,
@@ -21,7 +23,7 @@ from prowess.host.proof.agents import (
 from prowess.host.proof.project import ProjectFolder
 from prowess.host.store.routing import FreshnessFile
 from prowess.proof.facts import FolderTexts, ProjectFacts
-from prowess.proof.tasks import LeftBehind, ProofTask, is_test_file, read_tasks
+from prowess.proof.tasks import LEAST_TASKS, LeftBehind, ProofTask, is_test_file, read_tasks
 from prowess.runtime.ports import LanguageModel
 from prowess.runtime.proof.fresh import FreshnessPorts, FreshnessService
 from prowess.runtime.proof.prove import (
@@ -34,7 +36,6 @@ from prowess.runtime.proof.prove import (
     plan_proof,
     prove,
 )
-from prowess.skills import text as notation
 from prowess.skills.model import Skill
 from prowess.wiring.library import MODEL_VARIABLE, Runtime
 
@@ -59,9 +60,7 @@ def open_freshness(runtime: Runtime) -> FreshnessService:
         )
 
     ports = FreshnessPorts(
-        open_project=open_project,
-        files=_read_folder,
-        store=FreshnessFile(runtime.folders.state),
+        open_project=open_project, files=_read_folder, store=FreshnessFile(runtime.folders.state)
     )
     return FreshnessService(runtime.skills, ports)
 
@@ -143,6 +142,8 @@ class ProofSession:
         path = _find_evals(self.skill, asked.evals)
         tasks = _read_benchmark(path) if os.path.isdir(path) else _read_evals(self.skill, path)
         answers = os.path.realpath(path)
+        if asked.budget is not None and asked.price is None and asked.agent.startswith(COMMAND):
+            raise ProofError("nobody knows what this command costs: give --price with --budget.")
         self._agent = replace(_open_agent(runtime, asked), answers=answers)
         self.plan = _plan(asked, tasks, self._agent.price)
         self._digest = digest_skill(self.skill)
@@ -174,6 +175,9 @@ class ProofSession:
         """
         report = prove(self.skill, self.plan, self._ports)
         lift = report.lift
+        if lift.tasks < LEAST_TASKS:
+            # Too little was graded to say anything: what was shown before stands.
+            return report
         verdict = ProofVerdict(
             verdict=lift.verdict.value,
             mean=lift.mean,
@@ -259,9 +263,9 @@ def _find_state(
 def digest_skill(skill: Skill) -> str:
     """Return what tells the files of a skill from any others."""
     found = sha256(skill.content_hash.encode())
-    folder = _read_folder(skill, "")
-    for path in sorted(folder.paths):
-        found.update(f"{path}\0{folder.read(path)}\0".encode("utf-8", "replace"))
+    for path in sorted(_read_folder(skill, "").paths):
+        data = _read_bytes(os.path.join(skill.folder, path)) or b""
+        found.update(b"%s\0%s\0" % (os.fsencode(path), data))
     return found.hexdigest()
 
 
@@ -277,11 +281,8 @@ def _read_evals(skill: Skill, path: str) -> tuple[ProofTask, ...]:
     data = _read_bytes(path)
     if data is None:
         raise SuiteError(path, "cannot be read.")
-    text = data.decode("utf-8", "replace")
-    try:
-        value = json.loads(text) if path.endswith(".json") else notation.strict_loads(text)
-    except ValueError as error:
-        raise SuiteError(path, f"cannot be read: {error}.") from error
+    suffix = os.path.splitext(path)[1].lower()
+    value = read_value(data.decode("utf-8-sig", "replace"), path, suffix)
 
     def read(name: str) -> bytes | None:
         # Authors name files from where the skill is, or from where the tasks are.

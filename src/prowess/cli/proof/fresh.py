@@ -251,7 +251,7 @@ def _print_end(found: Sequence[Improvement], problems: Sequence[str], *, is_writ
     if not better:
         print_text(
             f"nothing to improve in {len(found)} skills, by the messages there are."
-            " More of them: evals/triggers.yaml beside a skill, or --sessions 30d.",
+            " More of them: evals/triggers.yaml beside a skill, or --sessions 30d."
         )
     elif not is_written:
         print_text(f"{better} of {len(found)} would be better: --apply writes, --propose asks.")

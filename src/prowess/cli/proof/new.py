@@ -1,7 +1,7 @@
 """`new`: a skill that passes the standard, with messages that should and should not find it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,9 +124,9 @@ def new_command(
     """
     wanted = NewSkill(
         name=_checked(name or _ask("name")),
-        does=(does or _ask("does")).strip(),
-        when=tuple(when) or _several(_ask("when")),
-        unless=tuple(unless) or _several(_ask("unless", needed=False)),
+        does=((does or "").strip() or _ask("does")).strip(),
+        when=_filled(when) or _several(_ask("when")),
+        unless=_filled(unless) or _several(_ask("unless", needed=False)),
     )
     if into is None:
         with open_runtime(workspace) as runtime:
@@ -160,11 +160,16 @@ def _ask(what: str, *, needed: bool = True) -> str:
             return ""
         option = "NAME" if what == "name" else f"--{what}"
         raise click.UsageError(f"Give {option}: there is no terminal to ask on")
-    return str(click.prompt(_QUESTIONS[what], default=None if needed else ""))
+    default, check = None if needed else "", _checked if what == "name" else None
+    return str(click.prompt(_QUESTIONS[what], default, show_default=False, value_proc=check))
 
 
 def _several(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in re.split(r"[;\n]", text) if part.strip())
+    return _filled(re.split(r"[;\n]", text))
+
+
+def _filled(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(part.strip() for part in texts if part.strip())
 
 
 def _checked(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from prowess.cli.render import ProgressBar, count_up, print_json, print_text
+from prowess.cli.render import ProgressBar, count_up, print_json, print_raw, print_text
 from prowess.cli.sarif import log, uri
 from prowess.cli.terminal import Common, common, complete_skill, json_option, workspace_option
 from prowess.data import read_text
@@ -85,7 +85,8 @@ def _init(which: str) -> int:
     place, text = _FILES[which]
     target = Path(place)
     if target.exists():
-        raise PathError(place, f"exists: add this to it yourself:\n{read_text(text)}")
+        print_raw(read_text(text))
+        raise PathError(place, "exists: add what is printed here to it yourself.")
     _write(place, read_text(text))
     print_text(f"written: {place}")
     return 0
@@ -276,7 +277,7 @@ def _print_plan(plan: ProofPlan, beside: Sequence[str], *, as_json: bool) -> Non
     if as_json:
         print_json({**wire_proof.proof_plan(plan), "neighbours": list(beside)})
         return
-    cost = f", at most ${plan.cost:.2f}" if plan.cost else ", at no cost"
+    cost = f", at most ${plan.cost:.2f}" if plan.cost else ", at no known cost"
     print_text(
         f"{count_up(len(plan.tasks), 'task')}, {count_up(plan.runs, 'run')} each with and without: "
         f"{plan.size}{cost}"
@@ -285,7 +286,7 @@ def _print_plan(plan: ProofPlan, beside: Sequence[str], *, as_json: bool) -> Non
         print_text(f"beside it on both sides: {', '.join(beside)}")
     if plan.left_out:
         named = ", ".join(plan.left_out[:_MOST_LESSONS])
-        print_text(f"left out (no judge, or beyond the budget): {named}", "yellow")
+        print_text(f"left out (no check or judge, or beyond the budget): {named}", "yellow")
 
 
 def _print_report(report: ProofReport) -> None:

@@ -22,7 +22,7 @@ from prowess.data import read_table, read_words
 from prowess.errors import ProofError, StoreError, explain_failure
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.files.state_files import PROOFS_FILE, change_mapping, read_mapping
-from prowess.host.processes.children import ChildProcesses
+from prowess.host.processes.children import ChildProcesses, end_all_with
 from prowess.host.processes.facts import find_program
 from prowess.proof.tasks import CheckKind, LeftBehind, ProofTask, RunOutcome, is_test_file
 from prowess.runtime.ports import ChildCommand
@@ -30,7 +30,7 @@ from prowess.runtime.proof.prove import AgentRun, ProofVerdict, RunRecord
 from prowess.skills.model import Skill
 
 _TABLE = "host/proof/agents.toml"
-_COMMAND = "command:"
+COMMAND = "command:"
 _CHECK_S, _MOST_FILES, _MOST_TEXT = 60.0, 2_000, 400_000
 # What a shell says of a program that it cannot start.
 _NOT_STARTED = frozenset((126, 127))
@@ -62,13 +62,19 @@ class AgentProgram:
             problem = _lay_out(folder, task)
             for skill in () if problem else skills:
                 target = os.path.join(folder, self.skills, skill.name)
-                shutil.copytree(skill.folder, target, symlinks=True, ignore=self._leave_out_tests)
+                shutil.copytree(skill.folder, target, symlinks=True, ignore=self._leave_out)
             return AgentRun(problem=problem) if problem else self._do(task, made)
 
-    def _leave_out_tests(self, folder: str, names: Sequence[str]) -> set[str]:
-        """Leave out where authors keep the answers: an agent could read them."""
+    def _leave_out(self, folder: str, names: Sequence[str]) -> set[str]:
+        """Leave out where authors keep the answers, and links there: an agent could read them."""
         paths = {name: os.path.join(os.path.realpath(folder), name) for name in names}
-        return {name for name, path in paths.items() if is_test_file(name) or path == self.answers}
+        return {
+            name
+            for name, path in paths.items()
+            if is_test_file(name)
+            or path == self.answers
+            or (os.path.islink(path) and os.path.isabs(os.readlink(path)))
+        }
 
     def _do(self, task: ProofTask, made: str) -> AgentRun:
         folder, home, tests = (os.path.join(made, name) for name in ("work", "home", "tests"))
@@ -82,6 +88,7 @@ class AgentProgram:
             seconds=self.seconds,
         )
         done = ChildProcesses().run(command)
+        end_all_with(f"HOME={home}")
         if done.timed_out:
             return AgentRun(timed_out=True, cost=self.price)
         if done.code != 0:
@@ -112,8 +119,8 @@ def open_agent(
     table = read_table(_TABLE)
     prefixes = tuple(read_words(table["environment"]["prefixes"]))
     kept = {k: v for k, v in environ.items() if k in _KEPT or k.startswith(prefixes)}
-    if which.startswith(_COMMAND):
-        argv = tuple(which.removeprefix(_COMMAND).split())
+    if which.startswith(COMMAND):
+        argv = tuple(which.removeprefix(COMMAND).split())
         argv = argv if any("{prompt}" in word for word in argv) else (*argv, "{prompt}")
         skills, usual = "skills", 0.0
         kept = dict(environ)
@@ -122,7 +129,7 @@ def open_agent(
         argv, skills, usual = tuple(row["argv"]), str(row["skills"]), float(row["price"])
     else:
         names = ", ".join(name for name, row in table.items() if "argv" in row)
-        raise ProofError(f"no agent is called {which}: give one of {names}, or {_COMMAND}PROGRAM.")
+        raise ProofError(f"no agent is called {which}: give one of {names}, or {COMMAND}PROGRAM.")
     if "{model}" in argv and not model:
         raise ProofError(f"{which} needs a model: give --model NAME.")
     program = _fill(argv[0], {"python": sys.executable})
@@ -193,9 +200,11 @@ def _read_files(folder: str, but: str) -> dict[str, str]:
         for name in names:
             path = os.path.join(base, name)
             content = read_bounded(path, _MOST_TEXT)
-            if isinstance(content, Content) and len(found) < _MOST_FILES:
+            if os.path.isfile(path) and not os.path.islink(path) and len(found) < _MOST_FILES:
                 relative = os.path.relpath(path, folder).replace(os.sep, "/")
-                found[relative] = content.data.decode("utf-8", "replace")
+                # What is too long to be read is there nonetheless.
+                data = content.data if isinstance(content, Content) else b""
+                found[relative] = data.decode("utf-8", "replace")
     return found
 
 

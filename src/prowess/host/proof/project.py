@@ -52,10 +52,9 @@ _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*([^;#\s]*)"
 _LOST_NAME = re.compile(r"^-\s*\"?([A-Za-z][\w:-]*\w)\"?\s*[:=]", re.MULTILINE)
 _LOST_LINE = re.compile(r"^-(?!--)(.*)", re.MULTILINE)
 _LOST_WORD = re.compile(r"[A-Za-z@][\w@/:-]{3,}\w")
-# Words as sources and settings write them: whole, with their dashes, and bare.
-_LOST_NAMES = tuple(
-    map(re.compile, (r"\w[\w.:@/-]*\w", r"\w[\w-]*\w", r"\w{4,}", r"--[A-Za-z][\w-]+"))
-)
+# Words as sources and settings write them: whole, with their dashes, bare, and routes.
+_LOST = r"\w[\w.:@/-]*\w \w[\w-]*\w \w{4,} --[A-Za-z][\w-]+ \w[\w{}<>/.:-]*[\w}>]"
+_LOST_NAMES = tuple(map(re.compile, _LOST.split()))
 # Pages and locks tell of other things than what the project has.
 _NO_SOURCE = (":!*.md", ":!*.lock", ":!*lock.*", ":!*skills/*")
 _PACKAGE_KEYS = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
@@ -457,20 +456,10 @@ class ProjectFolder:
     def _git(self, *words: str) -> str:
         if not os.path.lexists(os.path.join(self._root, ".git")):
             return ""
-        kept = {
-            key: self._environ[key]
-            for key in ("PATH", "HOME", "SYSTEMROOT")
-            if key in self._environ
-        }
-        quiet = (
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "core.hooksPath=/dev/null",
-            "--no-optional-locks",
-        )
+        kept = {k: v for k, v in self._environ.items() if k in {"PATH", "HOME", "SYSTEMROOT"}}
+        quiet = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
         command = ChildCommand(
-            argv=("git", *quiet, "--no-pager", *words),
+            argv=("git", *quiet, "--no-optional-locks", "--no-pager", *words),
             environment={**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
             folder=self._root,
             seconds=_GIT_S,

@@ -5,14 +5,16 @@ written down as it ends, so that a proof that was stopped goes on where it was. 
 the machine or the judge says nothing about the skill: such runs are listed and change no verdict.
 """
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import NamedTuple, Protocol
 
 from prowess.errors import ProofError
 from prowess.proof.tasks import (
+    LEAST_TASKS,
     LeftBehind,
     Lift,
     ProofTask,
@@ -27,7 +29,11 @@ from prowess.skills.model import Skill
 
 _COUNTED = {RunOutcome.PASS: True, RunOutcome.FAIL: False}
 _WENT_WRONG = {RunOutcome.INFRA_ERROR, RunOutcome.JUDGE_ERROR, RunOutcome.TIMEOUT}
-_LEAST_TASKS = 5
+# After so many whole tasks in a row in which nothing could be run, the next ones are no better.
+_GIVEN_UP = 2
+_SAID_NOTHING = {
+    RunOutcome.JUDGE_ERROR: "the judge gave no answer, or another one when asked again"
+}
 # Sums of dollars in floats: far less than a cent.
 _CENT = 1e-9
 
@@ -112,7 +118,7 @@ class ProofPlan(NamedTuple):
         return len(self.tasks) * self.runs * 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ProofReport:
     """What a proof found."""
 
@@ -142,7 +148,9 @@ def plan_proof(
     Raises:
         ProofError: the budget does not reach for a proof, or nothing can be graded.
     """
-    usable = [task for task in tasks if judge_price is not None or not task.judged]
+    usable = [
+        task for task in tasks if task.checks and (judge_price is not None or not task.judged)
+    ]
     left_out = tuple(task.id for task in tasks if task not in usable)
     if not usable:
         raise ProofError(
@@ -150,12 +158,15 @@ def plan_proof(
         )
     each = ((price + task.judged * (judge_price or 0.0)) * runs * 2 for task in usable)
     sums = list(accumulate(each))
+    if not math.isfinite(sums[-1] + (budget or 0.0)):
+        raise ProofError("price and budget are numbers of dollars: give one such as 2.50.")
     most = len(usable) if budget is None else sum(one <= budget + _CENT for one in sums)
-    least = min(_LEAST_TASKS, len(usable))
+    least = min(LEAST_TASKS, len(usable))
     if most < least:
+        each_run = sums[least - 1] / (least * runs * 2)
         raise ProofError(
             f"a budget of ${budget:.2f} does not reach: {least} tasks take"
-            f" ${sums[least - 1]:.2f} at ${price:.2f} a run. Nothing was run."
+            f" ${sums[least - 1]:.2f} at ${each_run:.2f} a run. Nothing was run."
         )
     left_out += tuple(task.id for task in usable[most:])
     return ProofPlan(tuple(usable[:most]), runs, sums[most - 1], left_out, judge_price or 0.0)
@@ -176,43 +187,32 @@ class ProofPorts(NamedTuple):
 
 def prove(skill: Skill, plan: ProofPlan, ports: ProofPorts) -> ProofReport:
     """Run the plan until it is settled, used up or has cost what it may."""
-    # What went wrong last time is tried again: a key may be there now, or more time.
-    earlier = (one for one in ports.journal.read() if one.outcome not in _WENT_WRONG)
-    known = {record.key: record for record in earlier}
+    # What went wrong last time is tried again, and was paid: a key may be there now, or more time.
+    earlier = ports.journal.read()
+    spent, idle = sum(record.cost for record in earlier), 0
+    known = {record.key: record for record in earlier if record.outcome not in _WENT_WRONG}
     looks = plan_looks(len(plan.tasks))
     lift = measure([], planned=len(plan.tasks), looks=len(looks))
     for number, task in enumerate(plan.tasks, start=1):
-        for run in range(plan.runs):
-            for side in (skill, None):
-                if (task.id, side is not None, run) in known:
-                    continue
-                most = ports.agent.price + task.judged * plan.judge_price
-                if _is_spent(known.values(), most, ports.budget):
-                    return _report(skill, lift, known, plan)
-                ports.progress("runs", len(known), plan.size)
-                record = _run(task, side, run, ports)
-                record = replace(record, cost=record.cost + task.judged * plan.judge_price)
-                known[record.key] = record
-                ports.journal.add(record)
+        most = ports.agent.price + task.judged * plan.judge_price
+        for run, side in product(range(plan.runs), (skill, None)):
+            if (task.id, side is not None, run) in known:
+                continue
+            too_much = ports.budget is not None and spent + most > ports.budget + _CENT
+            if too_much or idle == _GIVEN_UP * plan.runs * 2:
+                return ProofReport(skill, lift, tuple(known.values()), plan, spent)
+            ports.progress("runs", len(known), plan.size)
+            record = _run(task, side, run, ports)
+            record = replace(record, cost=record.cost + task.judged * plan.judge_price)
+            known[record.key] = record
+            spent += record.cost
+            idle = idle + 1 if record.outcome is RunOutcome.INFRA_ERROR else 0
+            ports.journal.add(record)
         if number in looks:
             lift = _measure(plan, known, number, len(looks))
             if lift.is_settled:
                 break
-    return _report(skill, lift, known, plan)
-
-
-def _is_spent(records: Iterable[RunRecord], most: float, budget: float | None) -> bool:
-    """Return whether another run, which costs so much at most, could go beyond the budget."""
-    spent = sum(record.cost for record in records)
-    return budget is not None and spent + most > budget + _CENT
-
-
-def _report(
-    skill: Skill, lift: Lift, known: Mapping[tuple[str, bool, int], RunRecord], plan: ProofPlan
-) -> ProofReport:
-    records = tuple(known.values())
-    cost = sum(record.cost for record in records)
-    return ProofReport(skill=skill, lift=lift, records=records, plan=plan, cost=cost)
+    return ProofReport(skill, lift, tuple(known.values()), plan, spent)
 
 
 def _measure(
@@ -252,7 +252,7 @@ def _run(task: ProofTask, skill: Skill | None, number: int, ports: ProofPorts) -
         number=number,
         outcome=outcome,
         cost=found.cost,
-        problem=found.problem,
+        problem=found.problem or _SAID_NOTHING.get(outcome, ""),
     )
 
 

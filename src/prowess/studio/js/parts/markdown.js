@@ -17,11 +17,14 @@ const MOST_ELEMENTS = 5_000;
 const MOST_COLUMNS = 40;
 const DEEPEST = 4;
 
-// `level` is that of its first headings: those of the page stand above them.
-export const Markdown = ({ text, level = 2 }) => described(text ?? "", level);
+const NONE = [];
 
-const described = remembered((text, level) => {
-  const room = { left: MOST_ELEMENTS, level };
+// `level` is that of its first headings: those of the page stand above them. Code in which one of the
+// `claims` of `skills.fresh` no longer holds is marked.
+export const Markdown = ({ text, level = 2, claims = NONE }) => described(text ?? "", level, claims);
+
+const described = remembered((text, level, claims) => {
+  const room = { left: MOST_ELEMENTS, level, stale: claims.filter((claim) => claim.state === "stale") };
   return h("div", { class: `prose prose-${level}` }, blocks(shownWhole(text).split(/\r?\n/), 0, room));
 });
 
@@ -46,7 +49,7 @@ function block(lines, place, depth, room) {
   if (!line.trim()) return [null, place + 1];
   room.left -= 1;
   const fence = FENCE.exec(line);
-  if (fence) return code(lines, place, fence[1]);
+  if (fence) return code(lines, place, fence[1], room);
   const heading = HEADING.exec(line);
   if (heading) return [h(`h${Math.min(4, heading[1].length + 1) + room.level - 2}`, null, inline(untailed(heading[2]), room)), place + 1];
   if (RULE.test(line)) return [h("hr"), place + 1];
@@ -63,10 +66,21 @@ function untailed(text) {
   return end === 0 || /\s/.test(trimmed[end - 1]) ? trimmed.slice(0, end).trimEnd() : trimmed;
 }
 
-function code(lines, place, mark) {
+function code(lines, place, mark, room) {
   let end = place + 1;
   while (end < lines.length && !lines[end].trimStart().startsWith(mark)) end += 1;
-  return [h("pre", { tabindex: 0 }, h("code", null, lines.slice(place + 1, end).join("\n"))), end + 1];
+  const within = lines.slice(place + 1, end);
+  const shown = within.some((line) => staleIn(line, room)) ? within.flatMap((line) => [marked(line, line, room), "\n"]) : within.join("\n");
+  return [h("pre", { tabindex: 0 }, h("code", null, shown)), end + 1];
+}
+
+// A call is one of its program; of anything else its own name is enough.
+const CALLED = ["subcommand", "flag"];
+const staleIn = (text, room) => room.stale.find((claim) => text.includes(claim.text) && (!CALLED.includes(claim.kind) || text.includes((claim.of[0] ?? "").split(" ")[0])));
+
+function marked(text, described, room) {
+  const claim = staleIn(text, room);
+  return claim ? h("mark", { class: "stale", title: `line ${claim.line}: ${claim.why}` }, described, h("span", { class: "visually-hidden" }, " (no longer holds)")) : described;
 }
 
 function quote(lines, place, depth, room) {
@@ -139,7 +153,7 @@ const isWord = (sign) => sign !== undefined && /\w/.test(sign);
 function inline(text, room) {
   const found = [];
   const signs = /`+|\*{1,2}|_|\[/g;
-  const seen = { text, bracket: -1 };
+  const seen = { text, room, bracket: -1 };
   let from = 0;
   for (let sign = signs.exec(text); sign && room.left > 0; sign = signs.exec(text)) {
     const mark = markAt(seen, sign.index, sign[0]);
@@ -161,8 +175,10 @@ function markAt(seen, start, sign) {
   if (end <= begin || !text.startsWith(sign, end)) return null;
   if (sign[0] === "`" && text[end + sign.length] === "`") return null;
   if (sign === "_" && (isWord(text[start - 1]) || isWord(text[end + 1]))) return null;
+  const within = text.slice(begin, end);
   const tag = sign[0] === "`" ? "code" : sign === "**" ? "strong" : "em";
-  return { described: h(tag, null, text.slice(begin, end)), end: end + sign.length };
+  const described = h(tag, null, within);
+  return { described: tag === "code" ? marked(within, described, seen.room) : described, end: end + sign.length };
 }
 
 function linkAt(seen, start) {

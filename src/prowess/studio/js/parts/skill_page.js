@@ -12,7 +12,7 @@ import { Icon } from "./icon.js";
 import { bytes } from "./install_pane.js";
 import { Markdown } from "./markdown.js";
 import { acceptFinding, draft, isBusy, setDraft } from "./setup_actions.js";
-import { Freshness, Proof, SLOW_MS, fresh, proof } from "./skill_proof.js";
+import { Freshness, Proof, SLOW_MS, claimsOf, fresh, proof } from "./skill_proof.js";
 
 const detail = new Resource(({ agent, name }) => gateway.request("skills.detail", { agentId: agent, name }));
 const chain = new Resource(({ agent, name }) => gateway.request("skills.why", { agentId: agent, name }));
@@ -112,7 +112,7 @@ const Section = ({ title, body, children }) => h("section", { class: ["section",
 function Rest({ skill, more, standing }) {
   const whole = more.skill;
   return [
-    h(Section, { title: "What the agent reads", body: true }, h("div", { class: ["skill-body", !isWhole && whole.body.length > 1_600 && "skill-body-cut"] }, h(Markdown, { level: 4, text: whole.body })),
+    h(Section, { title: "What the agent reads", body: true }, h("div", { class: ["skill-body", !isWhole && whole.body.length > 1_600 && "skill-body-cut"] }, h(Markdown, { level: 4, text: whole.body, claims: claimsOf(skill.name) })),
       whole.body.length > 1_600 && h("div", null, h(Button, { kind: "quiet small", "aria-expanded": String(isWhole), onclick: () => { isWhole = !isWhole; } }, isWhole ? "Show less" : "Show the whole text"))),
     h(Chain, { name: skill.name }),
     h(Section, { title: "Requirements" }, h(Requirements, { skill: whole })),

@@ -19,6 +19,9 @@ function Claim({ claim }) {
     claim.instead && h("p", { class: "meta break" }, "Now: ", h("code", null, claim.instead)));
 }
 
+// Its claims, as far as they are known.
+export const claimsOf = (name) => (fresh.state === "ready" && fresh.asked?.name === name ? fresh.value.skills[0]?.claims : undefined);
+
 export function Freshness({ name }) {
   want(fresh, { agent: agentId(), name });
   if (fresh.state === "failed") return h(Failed, { error: fresh.error, doing: "Its claims could not be looked up.", retry: () => fresh.reload() });
