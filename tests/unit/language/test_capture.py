@@ -214,6 +214,13 @@ def test_a_rule_of_the_work_is_heard(text: str) -> None:
     assert sets_a_rule(text)
 
 
+def test_more_of_the_same_objects_to_nothing() -> None:
+    asked = ("same for the other host", "and again for october", "same with the second file please")
+
+    assert not any(map(objects, asked))
+    assert objects("still the same error")
+
+
 def test_what_was_pasted_objects_to_nothing() -> None:
     assert not objects("You are a reviewer. Never add prose, do not explain. Review what follows.")
 

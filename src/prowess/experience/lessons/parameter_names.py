@@ -177,6 +177,9 @@ def name_parameter(
             # What has dots and no common ending may be a key, and then the task says so.
             given = given or _beside(values, tasks)
         return given or (f"{make_snake_case(ending)}_file" if ending else "file")
+    if kind is ValueKind.VERSION and rank and "version" not in name:
+        # In `shop:1.2` the word before it names what has that version.
+        return _KIND_NAMES[kind]
     if name and rank <= 1:
         is_any = name == _ANY_TEXT or name in _words("any_fields")
         return (_beside(values, tasks, _person) if is_any else "") or name
