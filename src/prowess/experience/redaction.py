@@ -479,12 +479,9 @@ def find_private(trace: Trace) -> tuple[str, ...]:
 def _list_names(task: str) -> set[str]:
     """Return what may be names in a task: words with a capital, without those that ask."""
     runs = re.findall(rf"{_NAME}(?: {_NAME}){{0,3}}", task)
-    words = (" ".join(one for one in run.split() if not _asks(one)) for run in runs)
+    asks = _words("reaching")
+    words = (" ".join(one for one in run.split() if one.casefold() not in asks) for run in runs)
     return {one.rstrip(".") for one in words if one}
-
-
-def _asks(word: str) -> bool:
-    return word.casefold() in _words("reaching")
 
 
 def _fold(text: str) -> set[str]:

@@ -252,13 +252,13 @@ def _is_pasted(message: str) -> bool:
         (len(message) > _TEMPLATE_LETTERS and lines > _MANY_LINES)
         or len(_ITEM.findall(message)) >= _TEMPLATE_ITEMS
         or _LOG.search(message) is not None
-        or sum(map(_looks_like_a_rule, message.splitlines())) >= _TEMPLATE_ITEMS
+        or sum(map(_bids, message[:MOST_WEIGHED].splitlines())) >= _TEMPLATE_ITEMS
         or _HEADING.search(message) is not None
         or _compile_cues()["template"].search(message.lower()[:MOST_WEIGHED]) is not None
     )
 
 
-def _looks_like_a_rule(line: str) -> bool:
+def _bids(line: str) -> bool:
     words, cues = strip_material(line), _compile_cues()
     return any(cues[name].search(words) for name in ("lasts", "forbids", "must"))
 
@@ -336,10 +336,7 @@ def _fold(message: str) -> str:
 
 
 def may_last(message: str) -> bool:
-    """Return whether somebody who can read should judge if a message sets a lasting rule.
-
-    An objection may be one in other words, as long as it is not far from a rule.
-    """
+    """Return whether a message may set a rule, also as an objection that is not far from one."""
     weighed = weigh(message)
     return sets_a_rule(message) or (weighed.objects > 0 and weighed.lasts > _FAR)
 

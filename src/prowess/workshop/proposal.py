@@ -508,16 +508,13 @@ def word_rule(instruction: str) -> str:
     kept, meant = _subjects(bare), _subjects(said)
     is_kept = kept and all(meant.get(one) == is_refused for one, is_refused in kept.items())
     told = _SENTENCES.split(bare if is_kept else said)
-    return " ".join(_end(_begin(_turn_to_agent(one))) for one in told)
+    return " ".join(_spell(_turn_to_agent(one)) for one in told)
 
 
-def _begin(text: str) -> str:
+def _spell(text: str) -> str:
     # A name stays as it is written: `pdf-forms: ...`, and in a text that has no capitals.
     is_word = re.match(r"[^\W\d_A-Z]['\w]*(?![\w:/.-])", text) and not _WIDE.search(text)
-    return text[:1].upper() + text[1:] if is_word else text
-
-
-def _end(text: str) -> str:
+    text = text[:1].upper() + text[1:] if is_word else text
     is_wide = "\u3040" <= text[-1:] <= "\u9fff"
     return text if text.endswith(_ENDS) else text + ("\u3002" if is_wide else ".")
 

@@ -73,8 +73,8 @@ def test_somebody_is_known_by_where_a_name_stands(task: str, people: tuple[str, 
 
 def test_somebody_is_known_by_an_address_in_a_field_for_people() -> None:
     invited = trace(
-        "Lunch for Inés Roldán in the Blue Room",
-        tool("create_event", {"attendees": ["ines.roldan@firma.example"], "title": "Lunch"}),
+        "Lunch for Ramón Roldán in the Blue Room",
+        tool("create_event", {"attendees": ["ramon.roldan@firma.example"], "title": "Lunch"}),
     )
     shown = write_draft(hide_people(invited), stem="x", generated_at="now", strict=False)
 
