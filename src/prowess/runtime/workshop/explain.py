@@ -18,7 +18,7 @@ _BY_PHRASE = frozenset((ReviewMode.HEURISTIC, ReviewMode.HYBRID))
 _BY_MODEL = frozenset((ReviewMode.LLM, ReviewMode.HYBRID))
 _ENABLE = "Run `prowess workshop enable`."
 _PHRASES = (
-    "Say it as a rule (`from now on ...`, `never ...`, `use X, not Y`): questions, reports, pasted"
+    "Say it as a rule (`next time ...`, `never ...`, `use X, not Y`): questions, reports, pasted"
     " texts and wishes for what is built are none. On a transcript, `prowess workshop capture FILE"
     " --dry-run` shows what is found. Or use `prowess workshop suggest`."
 )
