@@ -208,6 +208,9 @@ def test_what_a_part_of_the_product_shall_do_is_a_task(text: str) -> None:
         "мы используем yarn, а не npm",
         "используй yarn вместо npm",
         "keep functions under 40 lines please, that's our rule",
+        "use uv for installing things, pip is banned here",
+        "only use the staging db, production is off limits",
+        "you must not edit anything under vendor/",
     ],
 )
 def test_a_rule_of_the_work_is_heard(text: str) -> None:
