@@ -120,6 +120,19 @@ def test_three_wordings_of_one_rule_are_one_proposal_in_the_imperative(world: Wo
     assert found[0]["evidence"][0]["quote"] == said[0]
 
 
+def test_what_the_agent_recorded_already_is_not_proposed_once_more(world: World) -> None:
+    body = "# Packages\n\n- Use pnpm, never npm.\n"
+    description = "Rules for packages. Use when installing packages."
+    wish = {"action": "suggest", "skillName": "packages", "title": "Packages", "body": body}
+    wish["description"] = description
+    world.piped(json.dumps(wish).encode(), "workshop", "tool")
+
+    said = ("no, we use pnpm here, not npm", "no, we use npm here, not pnpm")
+    world.ask("workshop", "capture", _file(world, *map(_user, said)))
+
+    assert sorted(_waiting(world)) == ["package-conventions", "packages"]
+
+
 def test_whoever_names_a_file_wants_it_captured_whatever_live_turns_do(world: World) -> None:
     world.configure(autoCapture=False, reviewMode="off")
 

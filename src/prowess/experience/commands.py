@@ -58,43 +58,32 @@ _DATE = (
     r"|(?:19|20)\d\d\u5e74(?:\d{1,2}\u6708)?(?:\d{1,2}\u65e5)?|\d{1,2}\u6708\d{1,2}\u65e5"
 )
 # The first that fits counts: what is longer or surer comes first.
-_FORMS: tuple[tuple[ValueKind, str], ...] = (
-    (
-        ValueKind.QUOTED,
-        (
-            r"\"[^\"\n]{1,200}\"|\u201c[^\u201d\n]{1,200}\u201d|\u300c[^\u300d\n]{1,200}\u300d"
-            r"|\u300a[^\u300b\n]{1,200}\u300b|\u00ab[^\u00bb\n]{1,200}\u00bb|`[^`\n]{1,200}`"
-            r"|(?<![A-Za-z0-9])'[^'\n]{1,200}'(?![A-Za-z0-9])|\u2018[^\u2019\n]{1,200}\u2019"
-        ),
+_FORMS: Mapping[ValueKind, str] = {
+    ValueKind.QUOTED: (
+        r"\"[^\"\n]{1,200}\"|\u201c[^\u201d\n]{1,200}\u201d|\u300c[^\u300d\n]{1,200}\u300d"
+        r"|\u300a[^\u300b\n]{1,200}\u300b|\u00ab[^\u00bb\n]{1,200}\u00bb|`[^`\n]{1,200}`"
+        r"|(?<![A-Za-z0-9])'[^'\n]{1,200}'(?![A-Za-z0-9])|\u2018[^\u2019\n]{1,200}\u2019"
     ),
-    (ValueKind.URL, r"[a-z][a-z0-9+]{1,12}://[^\s<>\"'`\u3000-\u9fff]{1,300}"),
-    (ValueKind.EMAIL, r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}"),
-    (
-        ValueKind.FILE,
-        (
-            rf"(?<![{_LETTER}.])(?:~?/|\.{{1,2}}/)?(?:{_NAME}/){{0,20}}{_NAME}\.{_EXTENSION}"
-            rf"(?![A-Za-z0-9_/-]|\.[A-Za-z0-9])"
-        ),
+    ValueKind.URL: r"[a-z][a-z0-9+]{1,12}://[^\s<>\"'`\u3000-\u9fff]{1,300}",
+    ValueKind.EMAIL: r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}",
+    ValueKind.FILE: (
+        rf"(?<![{_LETTER}.])(?:~?/|\.{{1,2}}/)?(?:{_NAME}/){{0,20}}{_NAME}\.{_EXTENSION}"
+        rf"(?![A-Za-z0-9_/-]|\.[A-Za-z0-9])"
     ),
-    (
-        ValueKind.FOLDER,
-        rf"(?<![{_LETTER}.])(?:(?:~|\.{{1,2}})?/(?:{_NAME}/?){{1,20}}|(?:{_NAME}/){{1,20}}(?:{_NAME})?)",
+    ValueKind.FOLDER: (
+        rf"(?<![{_LETTER}.])(?:(?:~|\.{{1,2}})?/(?:{_NAME}/?){{1,20}}|(?:{_NAME}/){{1,20}}(?:{_NAME})?)"
     ),
-    (ValueKind.DATE, rf"(?<![\w.-])(?:{_DATE})(?![A-Za-z0-9])"),
-    (
-        ValueKind.VERSION,
-        (
-            r"(?<![\w.])v?\d{1,4}\.\d{1,4}(?:\.\d{1,6}){0,2}(?:-(?:rc|alpha|beta|dev)[.\d]{0,6})?"
-            r"(?![A-Za-z0-9_%])(?!\.\d)"
-        ),
+    ValueKind.DATE: rf"(?<![\w.-])(?:{_DATE})(?![A-Za-z0-9])",
+    ValueKind.VERSION: (
+        r"(?<![\w.])v?\d{1,4}\.\d{1,4}(?:\.\d{1,6}){0,2}(?:-(?:rc|alpha|beta|dev)[.\d]{0,6})?"
+        r"(?![A-Za-z0-9_%])(?!\.\d)"
     ),
-    (ValueKind.HASH, r"(?<![\w])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![\w])"),
-    (
-        ValueKind.NUMBER,
-        r"(?<![A-Za-z0-9_.])[#\u20ac$]?\d{1,15}(?:[.,:]\d{1,9}){0,4}%?(?![A-Za-z0-9_])",
+    ValueKind.HASH: r"(?<![\w])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![\w])",
+    ValueKind.NUMBER: (
+        r"(?<![A-Za-z0-9_.])[#\u20ac$]?\d{1,15}(?:[.,:]\d{1,9}){0,4}%?(?![A-Za-z0-9_])"
     ),
-)
-_ANY = re.compile("|".join(f"(?P<{kind.name}>{form})" for kind, form in _FORMS))
+}
+_ANY = re.compile("|".join(f"(?P<{kind.name}>{form})" for kind, form in _FORMS.items()))
 _PACKAGE = re.compile(r"(?:com|org|net|io|tv|me|cn|de|jp|app)(?:\.[a-z][a-z0-9_]{0,40}){2,6}")
 _HOST = re.compile(
     r"(?:[a-z0-9-]{1,63}\.){1,4}(?:com|org|net|io|dev|ai|co|edu|gov|eu|de|fr|uk|cn|jp)",

@@ -85,16 +85,24 @@ def promote_draft(
     return said, f"# {title or 'Skill'}\n\n{label}{_GAPS.sub(chr(10) * 2, kept)}\n"
 
 
-_CALL = re.compile(r"^(\d+)\. [^\W\d]\w*\((.*)\)$", re.MULTILINE)
+_CALL = re.compile(r"^(\d+)\. ([^\W\d]\w*)\((.*)\)$", re.MULTILINE)
+# What whoever recorded a command left of it; `git diff main...` and `./...` are whole.
+_CUT_BEFORE = re.compile(
+    r"\u2026[\"')]*\Z|[\[(<](?:\w+ )?(?:truncated|cut off|\d+ more \w+)\b"
+    r"|\A(?!git\b).*\w\.{3}\Z",
+    re.IGNORECASE,
+)
 # Blanks may have stood where a text was cut.
 _MOST_BLANKS = 4
 
 
 def find_cut_step(text: str) -> int:
     """Return the number of the first step that is not told whole; zero where all are."""
-    for number, said in _CALL.findall(normalize_lines(text)):
+    for number, deed, said in _CALL.findall(normalize_lines(text)):
         bare = said.partition("=")[2] or said if said.endswith('"') else said
         if bare.strip('"').endswith(CUT) and _was_cut(len(bare.strip('"'))):
+            return int(number)
+        if deed == "shell" and _CUT_BEFORE.search(said):
             return int(number)
     return 0
 

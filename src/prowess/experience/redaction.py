@@ -14,6 +14,7 @@ carries it. Names of programs and apps are nobody's.
 
 import base64
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -460,15 +461,34 @@ def hide_people(trace: Trace) -> Trace:
 def find_private(trace: Trace) -> tuple[str, ...]:
     """Return the names and the messages of people in a trace, longest first."""
     programs = plain_words(" ".join(f"{step.action.kind} {step.app}" for step in trace.steps))
-    names = set(_find_asked(trace.task))
+    names, known = set(_find_asked(trace.task)), _list_names(trace.task)
     said: set[str] = set()
     for step in trace.steps:
         names.update(_find_named(step))
+        # Who is tapped in an app for messages, and named in the task, is written to.
+        names.update(known & {one for one in find_labels(step) if _carries(step)})
         said.update(_find_said(step))
+    reached = {one for name in names if "@" in name for one in _fold(name.partition("@")[0])}
+    names.update(one for one in known if not reached.isdisjoint(_fold(one)))
     parts = {part for name in names for part in re.findall(_NAME, name) if " " in name}
     parts = {part for part in parts if part.casefold() not in _words("particles")}
     kept = {name for name in names | parts if not _is_program(name, programs)}
     return tuple(sorted(kept | said, key=lambda one: (-len(one), one)))
+
+
+def _list_names(task: str) -> set[str]:
+    """Return what may be names in a task: words with a capital, without those that ask."""
+    runs = re.findall(rf"{_NAME}(?: {_NAME}){{0,3}}", task)
+    asks = _words("reaching")
+    words = (" ".join(one for one in run.split() if one.casefold() not in asks) for run in runs)
+    return {one.rstrip(".") for one in words if one}
+
+
+def _fold(text: str) -> set[str]:
+    """Return the words of a name or of an address, as they are written without accents."""
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(one for one in apart if not unicodedata.combining(one))
+    return set(re.findall(r"[^\W\d_]{3,}", plain))
 
 
 def hide_accounts(text: str, mark: str = HIDDEN) -> str:
@@ -496,9 +516,13 @@ def _compile_asked() -> re.Pattern[str]:
     verbs = "|".join(sorted(map(re.escape, _words("reaching")), key=len, reverse=True))
     inner = "|".join(sorted(_words("particles")))
     name = rf"(?P<name>{_NAME}(?: (?:(?:{inner}) ){{0,2}}{_NAME}){{0,3}})"
+    meets, titles = ("|".join(_words(group)) for group in ("meeting", "titles"))
+    held = rf"\b(?:{meets})\b(?: [^\s.,;]+){{0,3}}? (?:with|mit|avec|con|com|\u0441)"
+    behind = "|".join(sorted(_words("behind")))
     return re.compile(
-        rf"(?i:\b(?:{verbs}))(?: my [\w-]+)?(?: (?:[^\s.,;]+ ){{0,8}}?(?i:to|with|an|\u00e0|a))?"
-        rf" {name}(?=\W*\Z|[.,;:!?]| \W?\d| (?:{'|'.join(sorted(_words('behind')))})\b)"
+        rf"(?i:{held}|\b(?:{titles})\.?|\b(?:{verbs}))(?: my [\w-]+)?"
+        rf"(?: (?:[^\s.,;]+ ){{0,8}}?(?i:to|with|an|\u00e0|a))?"
+        rf" {name}(?=\W*\Z|[.,;:!?]| \W?\d| (?:{behind})\b)"
     )
 
 

@@ -2,9 +2,10 @@
 
 Nobody presses a button for `that was wrong`; the next message has to tell. No word decides alone.
 Groups of cues (`data/cues.toml`) are looked for at the beginning of a message and anywhere in it,
-beside its shape; how much each counts was fitted on real messages by `training/corrections.py` and
-stands in `data/weights.toml`. Above zero a score means yes. Paths, addresses and code say what a
-message is about and nothing of its kind, so they are not read.
+beside its shape, and for rules so are its words and short runs of letters. How much each counts was
+fitted by `training/corrections.py`, on real messages above all, and stands in `data/weights.toml`
+and `data/runs.txt`. Above zero a score means yes. Paths, addresses and code say what a message is
+about and nothing of its kind, so they are not read.
 
 What is asked about a skill is told by phrases (`data/corrections.toml`).
 
@@ -14,12 +15,15 @@ counts where the agent, its tests or its result has it now (`data/closings.toml`
 """
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
+from itertools import pairwise
+from zlib import crc32
 
-from prowess.data import compile_group, join_phrases, join_pieces, read_pack
+from prowess.data import compile_group, join_phrases, join_pieces, read_pack, read_text
 
 # Who objects or sets a rule does so soon; what comes after is material.
 MOST_WEIGHED, _MOST_SEARCHED = 1200, 600
@@ -32,10 +36,16 @@ _SENTENCES = re.compile(r"[.!?\u3002\uff01\uff1f](?:\s|$)")
 _ITEM = re.compile(r"(?:^|\n)\s{0,8}(?:[-*]|\d{1,2}[.)])\s")
 _HAN = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]")
 _ASKING = ("?", "\uff1f", "\u061f")
+# How many weights there are for runs of words and letters, and how much of a message has some.
+RUNS = 1 << 14
+_MOST_WORDS, _MOST_LETTERS = 60, 300
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[?!:,.]")
 # So many letters of a Latin script does one sign of a word or syllable stand for.
 _LETTERS_A_SIGN = 3
 # Of what is a rule, or can be none, whatever else it says.
 _SURE = 99.0
+# An objection below this is for the moment: more than nine of ten real ones are.
+_FAR = -0.75
 # Rules are short: of those that we have read one of 34 is longer.
 _LONG_RULE = 300
 
@@ -51,12 +61,11 @@ class Weighed:
 @lru_cache(maxsize=512)
 def weigh(message: str) -> Weighed:
     """Return how far a message objects, and how far it sets a rule."""
-    found = describe(message[:MOST_WEIGHED])
-    lasts = -_SURE
+    found, lasts = describe(message[:MOST_WEIGHED]), -_SURE
     if may_set_a_rule(message):
         is_plain = "chooses" in found or ("henceforth early" in found and "under 24" not in found)
         is_plain = is_plain and "under 150" in found
-        lasts = _SURE if is_plain else _score("lasts", found)
+        lasts = _SURE if is_plain else _score("lasts", found) + _weigh_runs(message)
     # What was pasted speaks to anybody.
     objects = -_SURE if "template early" in found else _score("objects", found)
     return Weighed(objects, lasts)
@@ -67,6 +76,30 @@ def _score(head: str, found: Mapping[str, float]) -> float:
     weights: dict[str, float] = table["weights"]
     total = sum(weights[name] * value for name, value in found.items() if name in weights)
     return float(total + table["bias"] - table["bar"])
+
+
+def _weigh_runs(message: str) -> float:
+    step, weights = _read_runs()
+    runs = list_runs(message)
+    return float(step * sum(weights[run] for run in runs) / max(len(runs), 1) ** 0.5)
+
+
+@cache
+def _read_runs() -> tuple[float, memoryview]:
+    step, weights = read_text("language/data/runs.txt").split()
+    return float(step), memoryview(b64decode(weights)).cast("b")
+
+
+def list_runs(message: str) -> set[int]:
+    """Return the words, pairs of words and short runs of letters of a message, by their hash."""
+    text = strip_material(message[:MOST_WEIGHED])
+    words = ["^", *_WORD.findall(text)[:_MOST_WORDS]]
+    found = {*words, *(f"{one} {other}" for one, other in pairwise(words))}
+    # One sign says as much there as a short word elsewhere.
+    sizes, letters = (1, 2, 3) if _HAN.search(text) else (3, 4), f" {text[:_MOST_LETTERS]} "
+    for size in sizes:
+        found |= {f"={letters[at : at + size]}" for at in range(len(letters) - size + 1)}
+    return {crc32(one.encode()) % RUNS for one in found}
 
 
 def describe(message: str) -> dict[str, float]:
@@ -178,17 +211,25 @@ def _compile(group: Mapping[str, list[str]]) -> re.Pattern[str]:
 
 _SENTENCE = re.compile(r"[^.!?\u3002\uff01\uff1f\n]+[.!?\u3002\uff01\uff1f]*")
 _TEMPLATE_ITEMS, _TEMPLATE_LETTERS = 3, 700
+# What a shell or a program printed, at the beginning of a line.
+_LOG = re.compile(
+    r"(?im)^\s{0,8}(?:[$%\u276f] \S|\w{0,40}(?:warning|error|exception)\b[^.\n]{0,60}:\s)"
+)
 _HEADING = re.compile(r"(?:^|\n)\s{0,3}(?:#{1,6}\s|\*\*[^*\n]{1,60}\*\*:?\s*(?:\n|$))")
 
 
 def may_set_a_rule(message: str) -> bool:
     """Return whether a message can set a rule at all, whatever its words.
 
-    A question cannot, nor a text that was pasted, nor a task about a thing that is being built, nor
-    a favour that is asked for once, nor a long text that does not say that it is for longer.
+    A question cannot, nor what only tells how things are, nor a text that was pasted, nor a task
+    about a thing that is being built, nor a favour that is asked for once, nor a long text that
+    does not say that it is for longer.
     """
     text = message[:MOST_WEIGHED]
-    if _is_question(text) or _is_pasted(message) or _is_about_a_product(text):
+    tells = _compile(read_pack("corrections")["tells"])
+    if is_question(text) or _is_question(text, tells):
+        return False
+    if _is_pasted(message) or _is_about_a_product(text):
         return False
     words = strip_material(text)
     if len(words) > _LONG_RULE:
@@ -197,7 +238,8 @@ def may_set_a_rule(message: str) -> bool:
     return not is_favour or compile_group("corrections", "longer").search(words) is not None
 
 
-def _is_question(text: str) -> bool:
+def _is_question(text: str, tells: re.Pattern[str] | None = None) -> bool:
+    """Return whether every sentence asks, or tells how things are, where that is looked for."""
     cues = _compile_cues()
     for match in _SENTENCE.finditer(text):
         words = strip_material(match.group())
@@ -205,6 +247,7 @@ def _is_question(text: str) -> bool:
             words.endswith(_ASKING)
             or cues["wonders_why"].match(words)
             or cues["interrogates"].search(words)
+            or (tells is not None and tells.search(words))
         ):
             return False
     return True
@@ -238,15 +281,23 @@ def _is_pasted(message: str) -> bool:
     return (
         (len(message) > _TEMPLATE_LETTERS and lines > _MANY_LINES)
         or len(_ITEM.findall(message)) >= _TEMPLATE_ITEMS
+        or _LOG.search(message) is not None
+        or sum(map(_bids, message[:MOST_WEIGHED].splitlines())) >= _TEMPLATE_ITEMS
         or _HEADING.search(message) is not None
         or _compile_cues()["template"].search(message.lower()[:MOST_WEIGHED]) is not None
     )
 
 
+def _bids(line: str) -> bool:
+    words, cues = strip_material(line), _compile_cues()
+    return any(cues[name].search(words) for name in ("lasts", "forbids", "must"))
+
+
 def _is_about_a_product(text: str) -> bool:
     found = describe(text)
     of_the_work = {"work", "deed", "own", "norms", "henceforth"}
-    is_product = "product" in found and of_the_work.isdisjoint(found)
+    is_said_to_it = _compile(read_pack("corrections")["addressed"]).search(strip_material(text))
+    is_product = "product" in found and of_the_work.isdisjoint(found) and not is_said_to_it
     return is_product or "builds" in found
 
 
@@ -312,6 +363,12 @@ def _points_back(sentence: str) -> bool:
 
 def _fold(message: str) -> str:
     return " ".join(message[:MOST_READ].lower().replace("\u2019", "'").split())
+
+
+def may_last(message: str) -> bool:
+    """Return whether a message may set a rule, also as an objection that is not far from one."""
+    weighed = weigh(message)
+    return sets_a_rule(message) or (weighed.objects > 0 and weighed.lasts > _FAR)
 
 
 def objects(message: str) -> bool:

@@ -38,26 +38,13 @@ class ChatTurn:
     tool_calls: int = 0
 
 
-_ROLES = {
-    "user": Role.USER,
-    "human": Role.USER,
-    "user-prompt": Role.USER,
-    "assistant": Role.ASSISTANT,
-    "model": Role.ASSISTANT,
-    "ai": Role.ASSISTANT,
-    "text": Role.ASSISTANT,
-    "tool-call": Role.ASSISTANT,
-    "tool_call": Role.ASSISTANT,
-    "function_call": Role.ASSISTANT,
-    "system": Role.SYSTEM,
-    "developer": Role.SYSTEM,
-    "system-prompt": Role.SYSTEM,
-    "tool": Role.TOOL,
-    "function": Role.TOOL,
-    "tool-return": Role.TOOL,
-    "retry-prompt": Role.TOOL,
-    "function_call_output": Role.TOOL,
+_SPEAKERS = {
+    Role.USER: "user human user-prompt",
+    Role.ASSISTANT: "assistant model ai text tool-call tool_call function_call",
+    Role.SYSTEM: "system developer system-prompt",
+    Role.TOOL: "tool function tool-return retry-prompt function_call_output",
 }
+_ROLES = {name: role for role, names in _SPEAKERS.items() for name in names.split()}
 # What a program puts around words of its own in a message of its user; without an end, the rest.
 _WRAPPED = compile_late(
     r"<(?P<tag>local-command-[a-z]{1,20}|command-(?:message|name|args|contents)|system-reminder"

@@ -124,10 +124,10 @@ class HookService:
         if not (message and learns(self._runtime) and self._skills.settings.workshop.ask_agent):
             return ""
         # Late: most prompts are asked about by nobody, and the tables take a while to read.
-        from prowess.language.corrections import may_set_a_rule, objects, sets_a_rule
+        from prowess.language.corrections import may_last
         from prowess.workshop.proposal import name_rule
 
-        if not (sets_a_rule(message) or (objects(message) and may_set_a_rule(message))):
+        if not may_last(message):
             return ""
         if self._is_first is not None and not self._is_first(f"rule\0{name_rule(message)}"):
             return ""

@@ -24,7 +24,7 @@ from typing import TypeAlias, TypeVar
 
 from prowess.data import read_table, read_word_group, read_words
 from prowess.errors import ProposalInputError
-from prowess.language.corrections import sets_a_rule
+from prowess.language.corrections import objects, sets_a_rule
 from prowess.safety.model import Finding
 from prowess.secrets.credentials import refuse_secrets
 from prowess.skills.model import SKIPPED_FOLDERS
@@ -424,6 +424,10 @@ _HOUSE_RULES = (
     "- Keep lasting pitfalls here as short bullets.",
 )
 _SENTENCES = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
+_WIDE = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]")
+_ENDS = tuple(".!?\u3002\uff01\uff1f")
+# Longer messages say more than their rule.
+_LONG = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -497,15 +501,34 @@ def holds_everywhere(instruction: str) -> bool:
 
 def word_rule(instruction: str) -> str:
     """Return a rule as an order to the agent, by leaving out what only addresses it."""
-    told = [one for one in _SENTENCES.split(instruction) if not one.endswith(("?", "\uff1f"))]
-    text = " ".join(told or [instruction])
+    said = " ".join(_pick(instruction))
     before, after = _compile_around()
-    text = after.sub("", before.sub("", text, count=1) or text).strip(" ,;:\u2014-")
-    text = _turn_to_agent(text) or instruction
-    ended = text if text[-1] in ".!\u3002\uff01" else f"{text}."
-    # A name stays as it is written: `pdf-forms: ...`.
-    is_word = re.match(r"[^\W\d_A-Z]['\w]*(?![\w:/.-])", ended) is not None
-    return ended[:1].upper() + ended[1:] if is_word else ended
+    bare = after.sub("", before.sub("", said, count=1)).strip(" ,;:\u2014-")
+    # What is left out must never turn a rule into its opposite.
+    kept, meant = _subjects(bare), _subjects(said)
+    is_kept = kept and all(meant.get(one) == is_refused for one, is_refused in kept.items())
+    told = _SENTENCES.split(bare if is_kept else said)
+    return " ".join(_spell(_turn_to_agent(one)) for one in told)
+
+
+def _spell(text: str) -> str:
+    # A name stays as it is written: `pdf-forms: ...`, and in a text that has no capitals.
+    is_word = re.match(r"[^\W\d_A-Z]['\w]*(?![\w:/.-])", text) and not _WIDE.search(text)
+    text = text[:1].upper() + text[1:] if is_word else text
+    is_wide = "\u3040" <= text[-1:] <= "\u9fff"
+    return text if text.endswith(_ENDS) else text + ("\u3002" if is_wide else ".")
+
+
+def _pick(instruction: str) -> list[str]:
+    """Return the sentences that make up a rule: of a long message those that set it."""
+    every = [one for one in _SENTENCES.split(instruction) if one]
+    telling = [one for one in every if not one.endswith(("?", "\uff1f"))]
+    if len(instruction) <= _LONG:
+        return telling if any(map(_subjects, telling)) else every
+    ruling = [at for at, one in enumerate(every) if sets_a_rule(one)]
+    # What it is about may have been said just before, as in `no files like that`.
+    about = {at - 1 for at in ruling if at and objects(every[at - 1])}
+    return [every[at] for at in sorted({*ruling, *about})] or telling or every
 
 
 @cache
@@ -527,7 +550,7 @@ def _turn_to_agent(text: str) -> str:
 
 
 _WORD = re.compile(r"\d+|[^\W_]{2,}|[\u3040-\u9fff\uac00-\ud7af]")
-_NEARLY = 0.6
+_NEARLY, _FEW = 0.6, 2
 
 
 def says_the_same(one: str, other: str) -> bool:
@@ -538,7 +561,10 @@ def says_the_same(one: str, other: str) -> bool:
         return False
     # `use pnpm, not npm` and `use npm, not pnpm` speak of the same.
     is_opposed = any(mine[word] != theirs[word] for word in shared)
-    return bool(shared) and not is_opposed and len(shared) >= _NEARLY * len(every)
+    # What adds a little to a rule is another wording of it.
+    is_part = _FEW <= len(shared) == min(len(mine), len(theirs)) and 2 * len(shared) >= len(every)
+    is_near = is_part or len(shared) >= _NEARLY * len(every)
+    return bool(shared) and not is_opposed and is_near
 
 
 def name_rule(text: str) -> str:
@@ -549,20 +575,26 @@ def name_rule(text: str) -> str:
 
 _CLAUSE = re.compile(r"[,.;:!?\u2014\uff0c\u3002]+|\s-\s|\b(?:but|and|sondern|\u0430)\b")
 _STEM = 6
+_ENDING = re.compile(r"(?<=[a-z]{3})(?:ing|ed|es|s|e)$")
 
 
 def _subjects(text: str) -> dict[str, bool]:
     """Return what a rule speaks of, and whether it refuses that."""
     table = read_table("workshop/capture.toml")["negations"]
-    before, behind, wanted = (read_words(table[name]) for name in ("before", "behind", "wanted"))
+    names = ("before", "behind", "turns", "wanted")
+    before, behind, turns, wanted = (read_words(table[name]) for name in names)
+    said = re.sub(table["asking"], table["asked"], text.lower().replace("n't", " not"))
     found: dict[str, bool] = {}
-    for clause in _CLAUSE.split(text.lower().replace("n't", " not")):
+    for clause in _CLAUSE.split(said):
         words = _WORD.findall(clause)
         is_refused = not behind.isdisjoint(words)
-        for word in words:
-            if word in before:
+        for last, word in zip(("", *words), words, strict=False):
+            if word in turns:
+                # To do one thing before another, or without it, is not to begin with the other.
+                is_refused = not is_refused
+            elif word in before:
                 is_refused = True
-            elif word in wanted:
+            elif word in wanted and last not in before:
                 is_refused = False
             if word not in read_word_group("workshop/capture.toml", "common"):
                 found.setdefault(_as_one(word), is_refused)
@@ -575,4 +607,4 @@ def _as_one(word: str) -> str:
     for row in rows:
         if word in row.split():
             return row.split()[0]
-    return word.rstrip("s") if word.isascii() else word[:_STEM]
+    return _ENDING.sub("", word) if word.isascii() else word[:_STEM]

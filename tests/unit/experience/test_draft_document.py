@@ -614,6 +614,10 @@ def test_a_foreign_draft_can_become_a_skill_too() -> None:
         ("2. shell(" + "x" * (MOST_SHELL - 3) + "...)", 2),
         ('3. type("' + "y" * (MOST_TYPED - 3) + '...")', 3),
         ('4. type("and so on...")', 0),
+        ("1. shell(git diff main...)", 0),
+        ("1. shell(ls && docker builder prune --filter [truncated])", 1),
+        ("1. shell(npm run docs -- --out...)", 1),
+        ('1. shell(psql -c "select a from b where \u2026")', 1),
     ],
 )
 def test_only_a_step_that_was_cut_counts_as_cut(line: str, step: int) -> None:

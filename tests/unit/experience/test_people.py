@@ -1,5 +1,7 @@
 """Names, messages, accounts and balances of people are kept out of what is learned."""
 
+import re
+
 from tests.rows import each_row
 from tests.unit.experience.trace_heaps import bash, tool, trace
 
@@ -60,10 +62,59 @@ def test_a_draft_and_its_replay_show_nothing_of_them_either() -> None:
         ("Send JSON to the queue", ()),
         ("write Python tests for the parser", ()),
         ("email Tom about the outage", ("Tom",)),
+        ("cancel the lunch with Jan Peeters on friday", ("Jan Peeters", "Peeters", "Jan")),
+        ("print the letter of Frau Adler today", ("Adler",)),
+        ("meeting with the API team", ()),
     ],
 )
 def test_somebody_is_known_by_where_a_name_stands(task: str, people: tuple[str, ...]) -> None:
     assert find_private(trace(task, bash("true"))) == people
+
+
+def test_somebody_is_known_by_an_address_in_a_field_for_people() -> None:
+    invited = trace(
+        "Lunch for Ramón Roldán in the Blue Room",
+        tool("create_event", {"attendees": ["ramon.roldan@firma.example"], "title": "Lunch"}),
+    )
+    shown = write_draft(hide_people(invited), stem="x", generated_at="now", strict=False)
+
+    assert "Roldán" not in shown
+    assert "Blue Room" in shown
+
+
+def test_a_page_names_no_value_that_it_does_not_explain() -> None:
+    runs = [
+        trace(
+            f"slot for {ship} {crane.capitalize()} {when}",
+            tool("list_slots", {"date": day}),
+            tool("book_slot", {"title": f"Slot {ship}", "lines": [f"{ship.lower()}.{crane}"]}),
+        )
+        for ship, crane, when, day in (
+            ("Alpha", "vogt", "friday at 10", "2026-11-20"),
+            ("Beta", "meier", "monday please", "2026-11-23"),
+            ("Gamma", "roth", "on tuesday", "2026-11-24"),
+        )
+    ]
+    found = align(runs)
+    assert found is not None
+
+    body = write_skill(found).body
+
+    assert set(re.findall(r"\{(\w+)\}", body)) <= set(re.findall(r"(?m)^\| `(\w+)`", body))
+
+
+def test_a_version_is_called_one_though_a_name_stands_before_it() -> None:
+    runs = [
+        trace(task, bash(f"docker build -t reg.example/web:{version} ."), bash(f"./ship {version}"))
+        for task, version in (
+            ("ship web 2.5.0", "2.5.0"), ("ship the web, release 2.4.1", "2.4.1"),
+            ("ship web now: 2.5.1", "2.5.1"),
+        )
+    ]  # fmt: skip
+    found = align(runs)
+    assert found is not None
+
+    assert [one.name for one in found.parameters] == ["version"]
 
 
 def test_the_name_of_a_program_is_nobody() -> None:

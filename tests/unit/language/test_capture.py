@@ -6,7 +6,14 @@
 import pytest
 from tests.rows import each_row
 
-from prowess.language.corrections import LONGEST, SHORTEST, objects, sets_a_rule, states_a_rule
+from prowess.language.corrections import (
+    LONGEST,
+    SHORTEST,
+    may_last,
+    objects,
+    sets_a_rule,
+    states_a_rule,
+)
 from prowess.transcripts.turns import ChatTurn, Role
 from prowess.workshop.proposal import capture, holds_everywhere, says_the_same, topic_of, word_rule
 
@@ -183,6 +190,11 @@ def test_a_capture_makes_a_body_a_title_and_a_reason() -> None:
         "In the future we may use Kafka, so keep the interface small.",
         "Can you add a filter so that we see all cases of one employer?",
         "сделай чтобы кнопка всегда была видна",
+        "write a prompt for a shop bot: always be kind, never promise a refund",
+        "schreib eine mail an das team: ab sofort gilt die neue regelung",
+        "escribe un aviso para el portal: a partir de ahora cerramos a las 6",
+        "next time the importer starts it should go on where it stopped",
+        "use this, not that",
     ],
 )
 def test_what_a_part_of_the_product_shall_do_is_a_task(text: str) -> None:
@@ -196,14 +208,47 @@ def test_what_a_part_of_the_product_shall_do_is_a_task(text: str) -> None:
         "мы используем yarn, а не npm",
         "используй yarn вместо npm",
         "keep functions under 40 lines please, that's our rule",
+        "use uv for installing things, pip is banned here",
+        "only use the staging db, production is off limits",
+        "you must not edit anything under vendor/",
     ],
 )
 def test_a_rule_of_the_work_is_heard(text: str) -> None:
     assert sets_a_rule(text)
 
 
+def test_more_of_the_same_objects_to_nothing() -> None:
+    asked = ("same for the other host", "and again for october", "same with the second file please")
+
+    assert not any(map(objects, asked))
+    assert objects("still the same error")
+
+
 def test_what_was_pasted_objects_to_nothing() -> None:
     assert not objects("You are a reviewer. Never add prose, do not explain. Review what follows.")
+
+
+@each_row(
+    "text",
+    [
+        "it always crashes after the second click",
+        "the import never finishes on the old laptop",
+        "we never had this before the update",
+        "I always get a warning when I open it",
+        "die tests laufen immer noch nicht",
+        "$ make test\nhint: always run this from the root\n2 failed",
+        "fix this please\nwarning: remember to set the path\nImportError: no module named toml",
+        "Always lock your screen.\nNever share a password.\nMake sure to wear it.\nas a poster",
+    ],
+)
+def test_what_is_told_or_pasted_sets_no_rule(text: str) -> None:
+    assert not sets_a_rule(text)
+
+
+def test_only_what_may_last_is_asked_about() -> None:
+    assert may_last("in general i want you to ask before you delete a file")
+    assert all(objects(text) for text in ("no, the other file", "you broke the login with that"))
+    assert not any(map(may_last, ("no, the other file", "you broke the login with that")))
 
 
 @each_row(
@@ -213,6 +258,13 @@ def test_what_was_pasted_objects_to_nothing() -> None:
         ("don't commit to main", "never commit directly to main", "commits to main are forbidden"),
         ("from now on reply in german", "always answer in german", "answer in german please"),
         ("используй yarn вместо npm", "у нас yarn, не npm", "всегда используй yarn, не npm"),
+        (
+            "never delete data without asking me",
+            "ask me before you delete data",
+            "don't delete data unless i say so",
+        ),
+        ("always lint before you push", "lint first, then push", "never push before linting"),
+        ("never use yarn, we use bun", "use bun, not yarn, always", "bun not yarn please"),
     ],
 )
 def test_wordings_of_one_rule_are_known_as_one(one: str, two: str, three: str) -> None:
@@ -226,6 +278,7 @@ def test_wordings_of_one_rule_are_known_as_one(one: str, two: str, three: str) -
         ("always answer in german", "never answer in german"),
         ("never push to main", "never push to develop"),
         ("we use uv here, not pip", "use pip, not uv"),
+        ("always lint before pushing", "never lint before pushing"),
     ],
 )
 def test_a_rule_and_its_opposite_are_two(one: str, other: str) -> None:
@@ -240,6 +293,17 @@ def test_a_rule_and_its_opposite_are_two(one: str, other: str) -> None:
         ("every migration needs a down step, remember that", "Every migration needs a down step."),
         ("мы используем yarn, а не npm", "Используй yarn, а не npm."),
         ("никогда не коммить без спроса", "Никогда не коммить без спроса."),
+        ("no trailing spaces in yaml please, ever", "No trailing spaces in yaml please, ever."),
+        ("from now on no direct edits of the lock file", "No direct edits of the lock file."),
+        ("no, we use tabs here, not spaces", "Use tabs, not spaces."),
+        ("no no. ruff not flake8", "Use ruff, not flake8."),
+        ("you keep renaming things. ask first", "Stop renaming things. Ask first."),
+        ("btw we deploy from the release branch only", "Deploy from the release branch only."),
+        ("コメントは英語で書いて", "コメントは英語で書いて。"),
+        (
+            f"Great, that is {'very ' * 30}fine now. Never put two features into one request.",
+            "Never put two features into one request.",
+        ),
     ],
 )
 def test_a_rule_is_worded_as_an_order(said: str, rule: str) -> None:

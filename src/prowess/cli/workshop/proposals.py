@@ -52,15 +52,9 @@ _F = TypeVar("_F", bound=Callable[..., object])
 
 # name -> module, one-line help. The order is that of `prowess workshop --help`.
 _COMMANDS = {
-    "enable": (
-        "workshop.status",
-        "Switch the workshop on, with a profile or as it is set.",
-    ),
+    "enable": ("workshop.status", "Switch the workshop on, with a profile or as it is set."),
     "disable": ("workshop.status", "Switch the workshop off."),
-    "status": (
-        "workshop.status",
-        "Count proposals, show the settings, and explain what seems wrong.",
-    ),
+    "status": ("workshop.status", "Count proposals, and explain what seems wrong."),
     "list": ("workshop.review", "List proposals, newest first."),
     "show": ("workshop.review", "Show one proposal: difference, findings, evidence."),
     "suggest": ("workshop.review", "Propose a skill or a change to one."),

@@ -117,16 +117,7 @@ _NAMES_LONGEST = 30
 _LONG_OPTION = re.compile(r"(?:\A|\s)-(?:-[A-Za-z]|[A-Za-z]{2})([\w-]{1,30})[= ]*[\"']?\Z")
 _SHORT_OPTION = re.compile(r"(?:\A|\s)(-[A-Za-z]) ?[\"']?\Z")
 _ASSIGNED = re.compile(r"[\"']?([A-Za-z_][\w-]{1,30})[\"']?\s?[=:]\s?[\"']?\Z")
-_SURE_KINDS = frozenset(
-    (
-        ValueKind.URL,
-        ValueKind.EMAIL,
-        ValueKind.DATE,
-        ValueKind.VERSION,
-        ValueKind.FOLDER,
-        ValueKind.PACKAGE,
-    )
-)
+_SURE_KINDS = frozenset(map(ValueKind, ("url", "email", "date", "version", "folder", "package")))
 _KIND_NAMES: Mapping[ValueKind, str] = MappingProxyType(
     {kind: kind.value for kind in ValueKind} | {ValueKind.TEXT: "text", ValueKind.HASH: "commit"}
 )
@@ -177,6 +168,9 @@ def name_parameter(
             # What has dots and no common ending may be a key, and then the task says so.
             given = given or _beside(values, tasks)
         return given or (f"{make_snake_case(ending)}_file" if ending else "file")
+    if kind is ValueKind.VERSION and rank and "version" not in name:
+        # In `shop:1.2` the word before it names what has that version.
+        return _KIND_NAMES[kind]
     if name and rank <= 1:
         is_any = name == _ANY_TEXT or name in _words("any_fields")
         return (_beside(values, tasks, _person) if is_any else "") or name
@@ -204,31 +198,8 @@ def name_derived(name: str, way: Derivation) -> str:
     root = name.removesuffix("_file") if name.endswith("_file") else name
     if way is Derivation.STEM:
         return f"{root}_name" if root != name else f"{name}_stem"
-    ending = _DERIVED.get(way, "")
+    ending = read_table(_TABLE)["derived"].get(way.name, "")
     return f"{name}_{ending}" if ending else name
-
-
-_DERIVED: Mapping[Derivation, str] = MappingProxyType(
-    {
-        Derivation.FILE_NAME: "base",
-        Derivation.PATH_STEM: "path_stem",
-        Derivation.FOLDER: "folder",
-        Derivation.BARE_VERSION: "number",
-        Derivation.DIGITS: "digits",
-        Derivation.DASHED: "dashed",
-        Derivation.LOWER: "lower",
-        Derivation.UPPER: "upper",
-        Derivation.TITLE: "title",
-        Derivation.KEBAB: "slug",
-        Derivation.SNAKE: "snake",
-        Derivation.PASCAL: "pascal",
-        Derivation.SPACED: "spaced",
-        Derivation.STEM_LOWER: "lower_name",
-        Derivation.PLUS: "query",
-        Derivation.PERCENT: "encoded",
-        Derivation.DEVICE: "typed",
-    }
-)
 
 
 def make_snake_case(text: str) -> str:

@@ -16,6 +16,7 @@ from prowess.experience.lessons.alignment import Aligned, AlignedStep
 from prowess.experience.lessons.goals import compare_words
 from prowess.experience.lessons.parameters import Parameter
 from prowess.experience.lessons.wording import (
+    GAP,
     describe_goal,
     format_block,
     format_code,
@@ -222,7 +223,9 @@ def _lines(title: str, asked: Sequence[str], aligned: Aligned, room: _Room) -> I
 def _write_when(asked: Sequence[str], aligned: Aligned) -> Iterator[str]:
     quoted = [format_code(one, _SHORT) for one in asked]
     yield f"- The user asks for this, in words like {list_words(quoted, 'or')}."
-    yield f"- In the words of a run: {format_code(aligned.goal, _QUOTE)}"
+    known = {one.name for one in aligned.parameters}
+    goal = re.sub(r"\{(\w+)\}", lambda hit: hit[0] if hit[1] in known else GAP, aligned.goal)
+    yield f"- In the words of a run: {format_code(goal, _QUOTE)}"
 
 
 def _table(parameters: Sequence[Parameter]) -> Iterator[str]:

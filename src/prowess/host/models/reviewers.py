@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from prowess.data import read_table
 from prowess.errors import ModelError
 from prowess.host.models.endpoint import EndpointModel, open_model, replace_halves
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
@@ -32,21 +33,6 @@ _NOT_INSTALLED = "needs a package: run `pip install 'prowess[agents]'`."
 _VARIABLE = re.compile(r"`([A-Z][A-Z0-9_]{3,})`")
 _PACKAGE = re.compile(r'pip install "([^"]+)"')
 _BY_HAND = "run it by hand with a question on its standard input to see why"
-# The first that fits says it, so the narrow ones come first.
-_SENTENCES = (
-    ("ModelAuthenticationError", "refuses the key: check the one that is set"),
-    ("ModelNotFoundError", "is not known to its provider: check the model's name"),
-    ("ModelContextWindowExceededError", "cannot take so much text: choose another model"),
-    ("ModelQuotaExceededError", "does not answer: the account's quota is used up"),
-    ("ModelRateLimitError", "is asked too often: try again later"),
-    ("ModelRequestRejectedError", "does not take the request: check the model's name"),
-    ("ModelTimeoutError", "does not answer in time: raise `reviewTimeoutMs`"),
-    ("ModelConnectionError", "does not answer: check that it runs and can be reached"),
-    ("ModelServerError", "fails on its provider's side: try again later"),
-    ("ModelUnavailableError", "is not available now: try again later"),
-    ("UnexpectedModelBehavior", "does not answer with a text: try another model"),
-    ("ModelAPIError", "does not answer as its provider should: check its address"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +163,8 @@ def _missing(error: Exception) -> str:
 
 def _sentence(error: Exception) -> str:
     kinds = {kind.__name__ for kind in type(error).__mro__}
-    said = next((words for kind, words in _SENTENCES if kind in kinds), None)
+    sentences: dict[str, str] = read_table("host/models/reviewers.toml")["sentences"]
+    said = next((words for kind, words in sentences.items() if kind in kinds), None)
     if said is None:
         return f"does not answer as its provider should ({type(error).__name__})"
     status = getattr(error, "status_code", None)

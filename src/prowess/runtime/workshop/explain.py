@@ -18,10 +18,9 @@ _BY_PHRASE = frozenset((ReviewMode.HEURISTIC, ReviewMode.HYBRID))
 _BY_MODEL = frozenset((ReviewMode.LLM, ReviewMode.HYBRID))
 _ENABLE = "Run `prowess workshop enable`."
 _PHRASES = (
-    "It takes 24 to 1200 characters with `next time`, `from now on`, `remember to`, `make sure to`,"
-    " `always ... use/check/verify`, `prefer ... for/when/instead` or `when asked`. On a"
-    " transcript, `prowess workshop capture FILE --dry-run` shows what is found. Or use"
-    " `prowess workshop suggest`."
+    "Say it as a rule (`next time ...`, `never ...`, `use X, not Y`): questions, reports, pasted"
+    " texts and wishes for what is built are none. On a transcript, `prowess workshop capture FILE"
+    " --dry-run` shows what is found. Or use `prowess workshop suggest`."
 )
 _MOST_NAMES = 5
 
@@ -126,9 +125,9 @@ def _explain_phrase(seen: Situation) -> SymptomAnswer:
     settings = seen.settings
     if settings.review_mode not in _BY_PHRASE or not settings.auto_capture:
         advice = "Run `prowess workshop enable --profile low-cost`, or suggest it yourself."
-        return _answer_wrong(f"phrases are not looked for: {_name_modes(settings)}.", advice)
+        return _answer_wrong(f"rules are not looked for: {_name_modes(settings)}.", advice)
     created = [event for event in seen.events if event.kind is EventKind.CREATED]
-    finding = "phrases are looked for in what users type"
+    finding = "rules are looked for in what users type"
     finding += (
         f"; the last proposal is {created[-1].proposal_id}" if created else "; none was found yet"
     )

@@ -6,6 +6,7 @@ not in the turn: learning must never break the work that it learns from.
 
 import hashlib
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -45,6 +46,8 @@ log = logging.getLogger("prowess.workshop")
 _PERSON = By(actor=Actor.SYSTEM)
 _BY_PHRASE = frozenset((ReviewMode.HEURISTIC, ReviewMode.HYBRID))
 _BY_MODEL = frozenset((ReviewMode.LLM, ReviewMode.HYBRID))
+# A line of a list, as far as it may be one rule.
+_RULE = re.compile(r"(?m)^[ \t]{0,8}[-*+\d.]{1,3} (.{1,300})$")
 _WAITING = frozenset((State.PENDING, State.QUARANTINED))
 
 
@@ -345,9 +348,7 @@ class WorkshopService:
     def _find_wish(self, found: Capture, agent_id: str) -> str:
         """Return by what a rule is known again: by an earlier wording of it, if there is one."""
         for one in self._ports.store.listed(self._ports.workspace(agent_id), None):
-            if one.source is ProposalSource.AGENT_END and any(
-                says_the_same(found.instruction, shown.quote) for shown in one.evidence
-            ):
+            if any(says_the_same(found.instruction, said) for said in _list_rules(one)):
                 return one.payload
         return _words_hash(found.instruction)
 
@@ -381,6 +382,14 @@ class WorkshopService:
             compare=True,
             place="",
         )
+
+
+def _list_rules(proposal: Proposal) -> Iterator[str]:
+    """Yield the rules that a proposal is about: as they were said, or as an agent worded them."""
+    if proposal.source is ProposalSource.AGENT_END:
+        yield from (shown.quote for shown in proposal.evidence)
+    elif proposal.source is ProposalSource.TOOL and isinstance(proposal.edit, Create | Append):
+        yield from _RULE.findall(proposal.edit.body)
 
 
 def _lines_of(messages: "Messages") -> Iterator[tuple[str, str]]:

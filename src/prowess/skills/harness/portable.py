@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from prowess.data import read_table
 from prowess.settings import SpecMode
 from prowess.skills import frontmatter
 from prowess.skills import parse as standard
@@ -287,26 +288,7 @@ _NUMBERS = re.compile(r"(?<![\w\\$])\$[0-9](?![\w]|[.,][0-9])")
 _VALUES = re.compile(r"\$\{CLAUDE_[A-Z_]+\}")
 _COMMANDS = re.compile(r"(?<!\w)!`[^`\n]+`|^[ \t]*`{3,}!", re.MULTILINE)
 _BASE = "{baseDir}"
-# What does not happen where a key is not seen.
-_MEANING = {
-    "hooks": "the skill's hooks do not run",
-    "context": "it does not run in a context of its own",
-    "agent": "it does not run as that agent",
-    "model": "it runs with whatever model is in use",
-    "effort": "the effort is that of the session",
-    "paths": "it is offered whatever files are in play",
-    "globs": "it is offered whatever files are in play",
-    "shell": "commands run in the usual shell",
-    "arguments": "named arguments are not known",
-    "argument-hint": "nobody is told what to write behind its name",
-    "disallowed-tools": "those tools are not kept from it",
-    "user-invocable": "people can call it by name whatever it says",
-    "when_to_use": "this is not part of what the model sees",
-    "command-dispatch": "its command goes to the model instead of a tool",
-    "platforms": "it is offered on every system",
-    "required_environment_variables": "it is offered without them",
-    "triggers": "the phrases have no effect",
-}
+_TABLE = "skills/harness/portable.toml"
 
 
 class Weight(StrEnum):
@@ -382,7 +364,7 @@ def _note_hidden(
 
 def _note_moved(rules: HarnessRules, moved: Mapping[str, Value]) -> Iterator[HarnessNote]:
     known = {squeeze(key) for key in rules.dialect}
-    meanings = {squeeze(key): meaning for key, meaning in _MEANING.items()}
+    meanings = {squeeze(key): meaning for key, meaning in read_table(_TABLE)["meaning"].items()}
     for key, value in moved.items():
         plain = squeeze(key)
         if plain == squeeze(_HIDDEN) or _says_nothing(plain, value):
