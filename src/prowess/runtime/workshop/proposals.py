@@ -499,7 +499,7 @@ class Proposals:
         about, agent_id = draft.edit.description, draft.agent_id
         new = Neighbour(name=draft.skill, description=about, body=draft.edit.body)
         found = self._ports.neighbours(agent_id)
-        knows = self._ports.sight(agent_id)
+        knows = self._ports.sight_of(draft.source, agent_id)
         others = [one for one in found if one.name != draft.skill and knows(one.name)]
         if shares_subject(new, others):
             scores = self._ports.scores(f"{draft.title}. {about}", agent_id)
