@@ -407,7 +407,7 @@ class Run:
         # Late: as above.
         from prowess.runtime.route.answer import Caller
 
-        caller = Caller(surface=surface, agent_id=self.agent_id, session_id=self.session_id)
+        caller = Caller(surface=surface, agent_id=self.agent_id)
         pinned = replace(asked, snapshot=self.snapshot)
         return self._tools.routing().answer(message, caller, pinned).route
 

@@ -176,7 +176,9 @@ class Removal:
     def _edits(self) -> list[Edit]:
         """Return what takes out entry by entry, each with as much around it as is ours."""
         edits: list[Edit] = []
-        made = None if self.record is None else self.record.made | self._find_former()
+        # An earlier version made those lists.
+        former = frozenset((HOOKS, event) for event in self.target.former)
+        made = None if self.record is None else self.record.made | former
         # Last first: what comes after a removed item moves up.
         for path in reversed(own_places(self.document, self.target, self.program)):
             options = emptied(apply_edits(self.document, edits), path, made)
@@ -186,10 +188,6 @@ class Removal:
             if is_made and self.document.get(key) == value:
                 edits.append(Remove(path=(key,)))
         return edits
-
-    def _find_former(self) -> frozenset[Path]:
-        """Return the lists that an earlier version made."""
-        return frozenset((HOOKS, event) for event in self.target.former)
 
     def _find_widest(self, edits: Sequence[Edit], options: Sequence[Path]) -> Edit:
         """Return the removal of the most that costs no comment but those in our own entry."""

@@ -84,7 +84,7 @@ class HookService:
         from prowess.routing.router import Context
         from prowess.runtime.route.answer import Asked, Caller, Surface
 
-        caller = Caller(surface=Surface.HOOK, session_id=incoming.session)
+        caller = Caller(surface=Surface.HOOK)
         context = Context(bundled=is_about_us(message))
         asked = Asked(
             rehearsal=self._is_first is None, context=context, history=self._recall(incoming)

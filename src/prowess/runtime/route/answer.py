@@ -18,9 +18,7 @@ from prowess.errors import EncoderError, SkillNotFoundError
 from prowess.late import dataclass
 from prowess.routing import router
 from prowess.routing.decision import DEFAULT
-from prowess.routing.index import (
-    SkillIndex,
-)
+from prowess.routing.index import SkillIndex
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
 from prowess.routing.router import Context, Query, RouteChoice
 from prowess.runtime.ports import (
@@ -162,11 +160,10 @@ _READ_BY_MODELS = frozenset((Surface.AGENT, Surface.MCP, Surface.HOOK))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks: by which surface, for which agent, and in which session."""
+    """Who asks: by which surface, and for which agent."""
 
     surface: Surface
     agent_id: str | None = None
-    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,8 +325,6 @@ class RoutingService:
         )
 
     def _find_reason(self, match: Match, agent_id: str | None) -> ExplanationStep | None:
-        # Late: only who tries messages out needs it.
-
         steps = why(self._skills, match.skill.id, agent_id).steps
         # None where it became ready in the meantime.
         return next((step for step in steps if not step.passed), None)
