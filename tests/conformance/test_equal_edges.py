@@ -299,6 +299,7 @@ def test_finding_loading_and_reading_say_the_same_to_every_model(tmp_path: Path)
         loaded = call_tool(run, "read_skill", {"name": "pdf-forms"})
         read = call_tool(run, "read_skill", {"name": "pdf-forms", "path": "references/fields.md"})
         unknown = call_tool(run, "read_skill", {"name": "nowhere"})
+        call_tool(run, "read_skill", {"name": "gif-maker", "path": "SKILL.md"})
     with serving_mcp(second) as service:
         page = {"name": "pdf-forms", "path": "references/fields.md"}
         answers = [
@@ -307,6 +308,8 @@ def test_finding_loading_and_reading_say_the_same_to_every_model(tmp_path: Path)
             tool(service, "read_skill_file", **page),
             tool(service, "load_skill", name="nowhere"),
         ]
+        for start in (0, 5):
+            tool(service, "read_skill_file", name="gif-maker", path="SKILL.md", start=start)
 
     assert read == PAGE
     assert answers[0] == found.replace("read_skill", "load_skill")
@@ -314,7 +317,7 @@ def test_finding_loading_and_reading_say_the_same_to_every_model(tmp_path: Path)
         "Files:", "Files, to be read with read_skill_file:"
     )
     assert answers[2:] == [read, unknown]
-    assert uses(first) == uses(second) == ({"pdf-forms": (1, 1)}, 0)
+    assert uses(first) == uses(second) == ({"pdf-forms": (1, 1), "gif-maker": (0, 1)}, 0)
 
 
 @pytest.mark.requirement("edges:tools")

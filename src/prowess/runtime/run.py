@@ -323,7 +323,7 @@ class Run:
         """
         found = self.skill(skill) if isinstance(skill, str) else skill
         text = self._tools.texts().read(found, path, start)
-        if not path:
+        if text.is_begun:
             self._note(Use.LOADED, [found.name])
         return text
 

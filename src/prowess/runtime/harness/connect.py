@@ -435,13 +435,12 @@ class Connecting:
         if harness in RUNS_ONCE:
             return
         other = ConnectScope.USER if scope is ConnectScope.PROJECT else ConnectScope.PROJECT
-        if self._has_hooks(harness, other) and self._hooks_here(harness, scope):
+        if not self._has_hooks(harness, other):
+            return
+        if any(one.hooks for one in targets(harness, scope, self._places, self._program())):
             place = "every project" if other is ConnectScope.USER else "this project"
             whom = "you" if other is ConnectScope.USER else "this project"
             yield _BOTH.format(other=whom, place=place, harness=harness, scope=other)
-
-    def _hooks_here(self, harness: Harness, scope: ConnectScope) -> bool:
-        return any(one.hooks for one in targets(harness, scope, self._places, self._program()))
 
     def _find_watched(
         self, every: Sequence[SettingsTarget], program: Program
@@ -550,16 +549,13 @@ def _leave_out(target: SettingsTarget, watched: Mapping[str, Sequence[str]]) -> 
 
 
 def _notes(request: ConnectRequest, scope: ConnectScope, program: Program) -> list[str]:
+    why = _OTHER_ON_PATH.format(other=program.other) if program.other else _NOT_ON_PATH
     return [
         _TRUST if request.harness is Harness.CODEX else "",
         _SHARED if scope is ConnectScope.PROJECT else "",
-        _THIS_MACHINE.format(why=_why_not_by_name(program)) if program.is_by_path else "",
+        _THIS_MACHINE.format(why=why) if program.is_by_path else "",
         hint(request.harness, scope) if request.with_mcp else "",
     ]
-
-
-def _why_not_by_name(program: Program) -> str:
-    return _OTHER_ON_PATH.format(other=program.other) if program.other else _NOT_ON_PATH
 
 
 def _conflicts(found: Registered, target: SettingsTarget) -> list[str]:
