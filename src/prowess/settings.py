@@ -585,6 +585,11 @@ class SettingProblem:
     message: str
     unknown: bool = False
 
+    @property
+    def refusal(self) -> str:
+        """What is wrong, without what would be used instead: a value that is refused is not."""
+        return self.message.partition("; ")[0]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:

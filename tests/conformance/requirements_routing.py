@@ -90,6 +90,7 @@ ROUTING: tuple[Requirement, ...] = (
             "edges:answer": "Every surface routes a message to the same skill, or to none.",
             "edges:withheld": "What fits and cannot be used is named alike, with the reason.",
             "edges:tools": "Finding, loading and reading say the same to every model.",
+            "edges:settings": "What no setting takes is refused in the same words everywhere.",
             "edges:usage": "Every surface counts an answer once, and fails none over it.",
         },
     ),

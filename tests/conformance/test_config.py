@@ -1,8 +1,15 @@
 """The state folder, the config file in it, and the commands that read and write it."""
 
+import json
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
+
+from prowess.errors import ConfigKeyError
+from prowess.host.config.file import ConfigFile, to_settings
+from prowess.host.config.writer import ConfigStore
+from prowess.runtime.config.edits import ConfigEdits
 
 from .world import NO_BUNDLED, Json, World, openclaw, requires
 
@@ -44,6 +51,51 @@ def test_config_refuses_what_a_setting_would_not_take(world: World) -> None:
 
     assert (refused.code, unset.code) == (1, 1)
     assert not world.config_file.exists()
+
+
+_COUNT, _WORKSHOP = "must be an integer of at least 0", "plugins.entries.skill-workshop.config"
+REFUSED: tuple[tuple[str, object, str], ...] = (
+    ("skills.limits.maxSkillsInPrompt", "many", _COUNT),
+    ("skills.entries.alpha.enabled", "maybe", "must be true or false"),
+    ("skills.entries.alpha.config", 17, "must be an object"),
+    (f"{_WORKSHOP}.maxPending", 900, "must be from 1 to 200"),
+    ("agents.defaults.workspace", [1], "must be a folder"),
+    ("agents.defaults.skills", "alpha", "must be a list of strings"),
+    ("agents.defaults.skillsLimits.maxSkillsPromptChars", "many", _COUNT),
+    ("agents.entries.clerk", 17, "must be an object"),
+)
+
+
+@pytest.mark.requirement("edges:settings")
+@each_row(("key", "value", "why"), REFUSED)
+def test_what_no_setting_takes_is_refused_in_the_same_words(
+    world: World, key: str, value: object, why: str
+) -> None:
+    world.config({"agents": {"list": [{"id": "main"}, {"id": "other"}]}})
+    store = ConfigStore(ConfigFile(str(world.config_file)))
+    edits = ConfigEdits(
+        store, check=lambda said: to_settings(said).problems, changed=lambda _: None
+    )
+    change = value
+    for part in reversed(key.split(".")):
+        change = {part: change}
+
+    refused = world.run("config", "set", key, json.dumps(value)).one_sentence()
+    with pytest.raises(ConfigKeyError) as found:
+        edits.patch(json.dumps(change), edits.get()["hash"])
+
+    assert refused.err.strip() == f"prowess: {found.value}" == f"prowess: {key}: {why}."
+
+
+@pytest.mark.requirement("edges:settings", "config:unknown-kept")
+def test_a_key_is_unknown_to_the_terminal_where_it_is_to_the_reader(world: World) -> None:
+    key = "agents.entries.clerk.skilz"
+
+    done = world.run("config", "set", key, "[]")
+
+    (problem,) = world.document("list")["configProblems"]
+    assert (problem["key"], problem["unknown"]) == (key, True)
+    assert done.err.startswith(f"prowess: {key} is not a setting of Prowess")
 
 
 @pytest.mark.requirement("terminal:enable-disable", "entries:enabled")

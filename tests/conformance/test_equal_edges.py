@@ -28,7 +28,7 @@ from prowess.wiring.mcp import open_service
 from prowess.wiring.state import USAGE_FILE
 
 from .connect_bench import hooked, two_skills, words_only
-from .world import NO_SUCH_BIN, Json, World, odd_names, requires
+from .world import NO_SUCH_BIN, Json, World, odd_names, piped, requires
 
 FITS = "please fill in the tax form pdf for me"
 NOTHING = "good morning, how are you today?"
@@ -81,6 +81,12 @@ def mcp(world: World) -> Iterator[Ask]:
 
 
 @contextmanager
+def agents(world: World) -> Iterator[Ask]:
+    with running(world) as run:
+        yield lambda message: _of_words(call_tool(run, "find_skills", {"query": message}))
+
+
+@contextmanager
 def cold_hook(world: World) -> Iterator[Ask]:
     yield lambda message: _of_hook(hooked(world, _payload(world, message)).out)
 
@@ -105,6 +111,7 @@ SURFACES: tuple[Callable[[World], AbstractContextManager[Ask]], ...] = (
     terminal,
     gateway,
     mcp,
+    agents,
     cold_hook,
     warm_hook,
 )
@@ -239,7 +246,9 @@ def test_an_agent_with_an_empty_list_is_routed_to_nothing(
 
 
 @pytest.mark.requirement("edges:answer")
-@pytest.mark.parametrize("surface", [mcp, cold_hook, warm_hook], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "surface", [mcp, agents, cold_hook, warm_hook], ids=lambda one: one.__name__
+)
 def test_a_skill_that_is_kept_from_the_model_is_named_to_none(
     world: World, surface: Callable[[World], AbstractContextManager[Ask]]
 ) -> None:
@@ -290,6 +299,7 @@ def test_finding_loading_and_reading_say_the_same_to_every_model(tmp_path: Path)
         loaded = call_tool(run, "read_skill", {"name": "pdf-forms"})
         read = call_tool(run, "read_skill", {"name": "pdf-forms", "path": "references/fields.md"})
         unknown = call_tool(run, "read_skill", {"name": "nowhere"})
+        call_tool(run, "read_skill", {"name": "gif-maker", "path": "SKILL.md"})
     with serving_mcp(second) as service:
         page = {"name": "pdf-forms", "path": "references/fields.md"}
         answers = [
@@ -298,6 +308,8 @@ def test_finding_loading_and_reading_say_the_same_to_every_model(tmp_path: Path)
             tool(service, "read_skill_file", **page),
             tool(service, "load_skill", name="nowhere"),
         ]
+        for start in (0, 5):
+            tool(service, "read_skill_file", name="gif-maker", path="SKILL.md", start=start)
 
     assert read == PAGE
     assert answers[0] == found.replace("read_skill", "load_skill")
@@ -305,7 +317,40 @@ def test_finding_loading_and_reading_say_the_same_to_every_model(tmp_path: Path)
         "Files:", "Files, to be read with read_skill_file:"
     )
     assert answers[2:] == [read, unknown]
-    assert uses(first) == uses(second) == ({"pdf-forms": (1, 1)}, 0)
+    assert uses(first) == uses(second) == ({"pdf-forms": (1, 1), "gif-maker": (0, 1)}, 0)
+
+
+@pytest.mark.requirement("edges:tools")
+def test_the_workshop_tells_every_model_of_the_skills_of_its_agent_alone(world: World) -> None:
+    listed: list[Json] = [{"id": "main", "default": True}, {"id": "clerk", "skills": ["pdf-forms"]}]
+    workshop = {"entries": {"skill-workshop": {"enabled": True}}}
+    furnish(world, agents={"list": listed}, plugins=workshop)
+    change = {"section": "Workflow", "body": "Take a dozen frames.\n"}
+    suggest: Json = {"action": "suggest", "skillName": "gif-maker", **change}
+    asked: tuple[Json, ...] = (
+        {"action": "list_pending"},
+        {"action": "history"},
+        {**suggest, "body": "Take two dozen frames.\n"},
+        suggest,
+    )
+
+    with world.open() as runtime:
+        with runtime.run(process_wide=False) as run:
+            call_tool(run, "skill_workshop", suggest)
+        with runtime.run(agent="clerk", process_wide=False) as run:
+            by_agents = [call_tool(run, "skill_workshop", one) for one in asked]
+        service = open_service(runtime, "clerk")
+        by_mcp = [tool(service, "skill_workshop", **one) for one in asked]
+    # The terminal has no frame around an answer.
+    by_terminal = [
+        piped(world, json.dumps(one).encode(), "workshop", "tool", "--agent", "clerk").json
+        for one in asked
+    ]
+
+    assert by_agents == by_mcp
+    assert [*map(json.loads, by_agents[:2])] == by_terminal[:2]
+    assert "is none of the skills of this agent" in by_agents[2]
+    assert by_agents[2:] == [f"Error: {one['error']}" for one in by_terminal[2:]]
 
 
 @pytest.mark.requirement("edges:usage")

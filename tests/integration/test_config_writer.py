@@ -9,7 +9,7 @@ from tests.rows import each_row
 
 from prowess.errors import ConfigError, ConfigKeyError, ConfigSyntaxError
 from prowess.host.config.file import ConfigFile
-from prowess.host.config.writer import check_value, is_known, split_key, write
+from prowess.host.config.writer import check_value, split_key, write
 from prowess.runtime.config.redaction import REDACTED, redact
 
 PINNED = ("skills", "pinned")
@@ -113,9 +113,9 @@ def test_a_value_of_the_wrong_type_is_refused_before_it_is_written() -> None:
 
 
 def test_settings_are_known_by_their_pattern() -> None:
-    assert is_known(("skills", "entries", "anything", "enabled"))
-    assert is_known(("skills", "load"))
-    assert not is_known(("skills", "lode"))
+    assert check_value(("skills", "entries", "anything", "enabled"), value=True)
+    assert check_value(("skills", "load"), {})
+    assert not check_value(("skills", "lode"), {})
 
 
 def test_an_object_is_never_replaced_by_a_word() -> None:

@@ -12,6 +12,7 @@ from prowess.runtime.run import AsyncRun, Run
 from prowess.runtime.skill_tools import (
     FIND,
     FIND_SCHEMA,
+    NAME_SCHEMA,
     WORKSHOP,
     WORKSHOP_SCHEMA,
     Arguments,
@@ -31,7 +32,7 @@ SkillsRun: TypeAlias = Run | AsyncRun
 READ = "read_skill"
 _READ_SCHEMA = closed(
     {
-        "name": text_schema("The skill's name, as in the list of available skills."),
+        "name": NAME_SCHEMA,
         "path": text_schema("A file of the skill, relative to its folder; leave out for SKILL.md."),
     },
     required=("name",),

@@ -26,7 +26,7 @@ from prowess.cli.render import (
 )
 from prowess.cli.terminal import CommandGroup, Common, common, complete_skill, json_option
 from prowess.errors import ConfigKeyError
-from prowess.host.config.writer import check_value, is_known, is_text, split_key, write
+from prowess.host.config.writer import check_value, is_text, split_key, write
 from prowess.host.safety import EntrySources
 from prowess.host.sources.harness_folders import find_plugin_sources
 from prowess.host.sources.roots import expand_path
@@ -104,13 +104,12 @@ def set_command(key: str, value: str | None, *, unset: bool, secret: bool, as_js
     wanted = None if unset else (value if secret or is_text(parts) else _decode(str(value)))
     if wanted is None and not unset:
         raise ConfigKeyError(key, "cannot be null; --unset removes it.")
-    if wanted is not None:
-        check_value(parts, wanted)
+    known = wanted is None or check_value(parts, wanted)
     runtime = open_runtime()
     _write(runtime, parts, wanted, as_json=as_json)
     if parts[:2] == ["skills", "entries"] and not unset:
         _bind_entries(parts[2:3])
-    if not unset and not is_known(parts):
+    if not known:
         print_error(f"{key} is not a setting of Prowess; it was written all the same.")
     return 0
 

@@ -139,7 +139,7 @@ def _print_failures(outcomes: Sequence[Outcome]) -> None:
             (
                 Cell(outcome.prompt),
                 Cell(_name_expected(outcome)),
-                Cell(", ".join(outcome.chosen) or f"none (first: {_name_first(outcome)})"),
+                Cell(", ".join(outcome.chosen) or f"none (first: {[*outcome.ranked, '-'][0]})"),
                 Cell(f"{outcome.confidence:.2f}"),
             )
             for outcome in failed[:_MOST_SHOWN]
@@ -192,10 +192,6 @@ def _name_expected(outcome: Outcome) -> str:
     if outcome.is_open:
         return f"not {', '.join(sorted(outcome.forbidden))}"[:_LONGEST_NAMES]
     return "none"
-
-
-def _name_first(outcome: Outcome) -> str:
-    return outcome.ranked[0] if outcome.ranked else "-"
 
 
 def _percent(value: float | None) -> str:

@@ -22,7 +22,6 @@ from prowess.host.writers.repairs import (
     rename_folder,
     replace_text,
 )
-from prowess.runtime.ports import Scan
 from prowess.settings import SpecMode
 from prowess.skills.catalog import find
 from prowess.skills.model import Severity, Skill, Tier
@@ -56,7 +55,8 @@ def load_command(
     target = runtime.skills.workspace(agent)
     if not Path(target.folder).is_dir():
         raise PathError(target.folder, "is not a folder: create the workspace first.")
-    bundled = _list_bundled(target.state(runtime.skills.settings).scan)
+    scan = target.state(runtime.skills.settings).scan
+    bundled = [skill for skill in scan.skills if skill.source.tier is Tier.BUNDLED]
     chosen, unknown = _choose(bundled, names, everything=everything)
     root = Path(runtime.folders.bundled)
     done = [
@@ -65,10 +65,6 @@ def load_command(
     ]
     _report(runtime, done, unknown, as_json=as_json)
     return 1 if unknown else 0
-
-
-def _list_bundled(scan: Scan) -> list[Skill]:
-    return [skill for skill in scan.skills if skill.source.tier is Tier.BUNDLED]
 
 
 def _choose(

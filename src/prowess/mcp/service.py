@@ -441,7 +441,7 @@ class McpService:
     def read(self, skill: Skill, path: str = "", start: int = 0) -> SkillText:
         """Return a skill's body, or one of its files, from one character on."""
         found = self.catalogue.read(skill, path, start)
-        if not path:
+        if found.is_begun:
             self._run.usage().note(Use.LOADED, [found.name], self.agent_id)
         return found
 

@@ -221,12 +221,9 @@ def _find_same_goal(skill: LearnedSkill, others: Sequence[Proposal]) -> list[Pro
     A step that is new changes the first, a value that begins to vary the second.
     """
     lesson = _make_lesson_id(skill)
-    return [one for one in others if one.lesson == lesson or _is_called(one, skill.name)]
-
-
-def _is_called(one: Proposal, name: str) -> bool:
     # A draft that a person promoted is no lesson, whatever it is called.
-    return one.skill == name and bool(one.lesson)
+    lessons = [one for one in others if one.lesson]
+    return [one for one in lessons if one.lesson == lesson or one.skill == skill.name]
 
 
 def _conclude(

@@ -43,7 +43,7 @@ from prowess.skills.model import Skill
 
 if TYPE_CHECKING:
     from prowess.routing.model import Route
-    from prowess.runtime.route.answer import RoutingService
+    from prowess.runtime.route.answer import Asked, RoutingService, Surface
     from prowess.runtime.skill_texts import SkillText, SkillTexts
     from prowess.runtime.usage import UsageLog
     from prowess.runtime.watch import Sessions
@@ -264,15 +264,24 @@ class Run:
             loaded: skills that are loaded already and need not be found again.
             history: the messages before it, each with a role and a content.
         """
-        return self._route(message, last=tuple(last), loaded=frozenset(loaded), history=history)
+        # Late: numbers and vectors are loaded by the first message that is routed.
+        from prowess.routing.router import Context
+        from prowess.runtime.route.answer import Asked, Surface
+
+        context = Context(last=tuple(last), loaded=frozenset(loaded))
+        return self._answer(Surface.LIBRARY, message, Asked(context=context, history=history))
 
     def find(self, query: str, limit: int = 5, before: str = "") -> "Route":
-        """Return the skills nearest to `query`, whether or not any would be loaded for it.
+        """Return the skills nearest to `query` for a model, whether or not any would be loaded.
 
         It may refer to what was said `before` it.
         """
-        said = ({"role": "assistant", "content": before},) if before else ()
-        return self._route(query, considered=limit, history=said)
+        # Late: as above.
+        from prowess.routing.router import Context
+        from prowess.runtime.route.answer import Asked, Surface
+
+        asked = Asked(context=Context(reply=before), considered=limit)
+        return self._answer(Surface.AGENT, query, asked)
 
     def skill(self, name: str) -> Skill:
         """Return a skill that the agent may use, by its name.
@@ -314,7 +323,7 @@ class Run:
         """
         found = self.skill(skill) if isinstance(skill, str) else skill
         text = self._tools.texts().read(found, path, start)
-        if not path:
+        if text.is_begun:
             self._note(Use.LOADED, [found.name])
         return text
 
@@ -394,27 +403,13 @@ class Run:
         self._note(Use.CORRECTED, [one.skill for one in proposals])
         return proposals
 
-    def _route(
-        self,
-        message: str,
-        *,
-        last: tuple[str, ...] = (),
-        loaded: frozenset[str] = frozenset(),
-        history: Sequence[Mapping[str, object]] = (),
-        considered: int = 5,
-    ) -> "Route":
-        # Late: numbers and vectors are loaded by the first message that is routed.
-        from prowess.routing.router import Context
-        from prowess.runtime.route.answer import Asked, Caller, Surface
+    def _answer(self, surface: "Surface", message: str, asked: "Asked") -> "Route":
+        # Late: as above.
+        from prowess.runtime.route.answer import Caller
 
-        caller = Caller(surface=Surface.LIBRARY, agent_id=self.agent_id, session_id=self.session_id)
-        asked = Asked(
-            context=Context(last=last, loaded=loaded),
-            history=history,
-            considered=considered,
-            snapshot=self.snapshot,
-        )
-        return self._tools.routing().answer(message, caller, asked).route
+        caller = Caller(surface=surface, agent_id=self.agent_id)
+        pinned = replace(asked, snapshot=self.snapshot)
+        return self._tools.routing().answer(message, caller, pinned).route
 
     def _note(self, use: Use, skills: Sequence[str]) -> None:
         if skills:

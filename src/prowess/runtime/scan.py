@@ -65,7 +65,8 @@ class ScanReviewer:
         review, problem = self._ask(files, prompt)
         if not review.answers:
             status = SecondLookStatus.UNAVAILABLE if problem else SecondLookStatus.UNREADABLE
-            return SecondLook(report, status, problem or self._explain_unreadable())
+            unread = f"{self._model.name}: does not answer with the JSON that it was asked for"
+            return SecondLook(report, status, problem or unread)
         notes = "; ".join((*((problem,) if problem else ()), *_notes(review, prompt)))
         return SecondLook(raise_report(report, review, profile), SecondLookStatus.REVIEWED, notes)
 
@@ -85,9 +86,6 @@ class ScanReviewer:
                 break
             prompt = make_prompt(files, self._nonce(), again=True) if again else None
         return review, ""
-
-    def _explain_unreadable(self) -> str:
-        return f"{self._model.name}: does not answer with the JSON that it was asked for"
 
 
 def _notes(review: ModelReview, prompt: ReviewPrompt) -> tuple[str, ...]:

@@ -51,6 +51,8 @@ class SkillText:
     stale: tuple[str, ...] = ()
     # How many characters were left out at the end.
     left_out: int = 0
+    # Whether it is the beginning of the skill's own text, by whatever path: then it is in use.
+    is_begun: bool = False
 
     @property
     def end(self) -> int:
@@ -111,7 +113,10 @@ class SkillTexts:
                 # One may be a script's own matter; two are a text for whoever reads it.
                 raise _refuse(skill, replace(report, findings=doubts))
         part = _part(skill, target, text, start, (*report.findings, *doubts))
-        return part if inner else replace(part, stale=self._notes(skill))
+        return part if inner else self._begin(skill, part)
+
+    def _begin(self, skill: Skill, part: SkillText) -> SkillText:
+        return replace(part, stale=self._notes(skill), is_begun=not part.start)
 
     def _notes(self, skill: Skill) -> tuple[str, ...]:
         """Return what no longer holds of this very text."""
@@ -132,7 +137,7 @@ class SkillTexts:
         if sha256(page).hexdigest() != skill.content_hash:
             return None
         part = _part(skill, target, page.decode("utf-8", "replace"), start, report.findings)
-        return replace(part, stale=self._notes(skill))
+        return self._begin(skill, part)
 
     def files(self, skill: Skill) -> "Target":
         """Return all files of a skill, with the very bytes that the scanner looked at.

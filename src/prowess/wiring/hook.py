@@ -140,7 +140,7 @@ class HookService:
         from prowess.routing.router import Context
         from prowess.runtime.route.answer import Asked, Caller, Surface
 
-        caller = Caller(surface=Surface.HOOK, session_id=incoming.session)
+        caller = Caller(surface=Surface.HOOK)
         # Unless a message is about Prowess, our own skills are none of its business.
         context = Context(bundled=_ABOUT_US.search(message) is not None)
         history = _recall(self._runtime, incoming)

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from prowess.mcp.server import Answers, SkillsServer
     from prowess.mcp.service import McpService
     from prowess.runtime.watch import Watching
-    from prowess.runtime.workshop.service import WorkshopService
     from prowess.settings import WorkshopSettings
     from prowess.skills.catalog import AddressedSkill
 
@@ -190,25 +189,12 @@ def open_service(runtime: Runtime, agent_id: str | None, **more: Any) -> "McpSer
     from prowess.wiring.run import open_runs
 
     ports = McpPorts(
-        run=replace(open_runs(runtime), workshop=functools.cache(lambda: _workshop(runtime))),
+        run=open_runs(runtime),
         has_workshop=lambda: runtime.skills.settings.workshop.active,
         agent_id=agent_id,
         **more,
     )
     return McpService(ports)
-
-
-def _workshop(runtime: Runtime) -> "WorkshopService":
-    """Return the workshop for agents that come over MCP: it knows what they may know of."""
-    # Late: most clients never ask for it.
-    from prowess.runtime.workshop.service import WorkshopService
-    from prowess.runtime.workshop.tool import sight_of
-    from prowess.wiring.workshop import workshop_ports
-
-    def sight(agent_id: str) -> Callable[[str], bool]:
-        return sight_of(runtime.skills.status(agent_id or None))
-
-    return WorkshopService(replace(workshop_ports(runtime), sight=sight, unasked=True))
 
 
 def open_endpoint(runtime: Runtime, hub: "Hub", options: "GatewayOptions") -> "McpEndpoint":

@@ -80,7 +80,9 @@ def workshop_ports(runtime: Runtime) -> WorkshopPorts:
         show=workshop_answer,
         elsewhere=world.elsewhere,
         neighbours=world.neighbours,
+        agent=world.agent,
         scores=world.scores,
+        sight=world.sight,
     )
 
 
@@ -130,6 +132,9 @@ class _World:
         except ConfigError as error:
             log.warning("config.unreadable: %s", error)
             return self._runtime.skills.settings.workshop
+
+    def agent(self, agent_id: str) -> str:
+        return self._runtime.skills.agent(agent_id or None).id
 
     def workspace(self, agent_id: str) -> str:
         return self._runtime.skills.workspace(agent_id or None).folder
@@ -202,6 +207,13 @@ class _World:
             Neighbour(name=skill.id, description=skill.description, body=skill.body)
             for skill in self._list_writable(agent_id)
         ]
+
+    def sight(self, agent_id: str) -> Callable[[str], bool]:
+        """Return what says of a skill, by its name, whether the agent's model may know of it."""
+        # Late: only calls of the tool ask for it.
+        from prowess.runtime.workshop.tool import sight_of
+
+        return sight_of(self._runtime.skills.status(agent_id or None))
 
     def ask(self, instructions: str, question: str, seconds: float) -> str:
         """Return the answer of the reviewer of the settings as they are now.

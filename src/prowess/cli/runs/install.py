@@ -386,16 +386,13 @@ def sync_command(
         raise click.UsageError("give a TARGET, or --frozen for the skills of prowess.lock")
     request = SyncRequest(target=target, agent_id=given.agent, dry_run=dry_run, force=force)
     with open_runtime(given.workspace) as runtime, ProgressBar() as bar:
-        report = open_syncing(runtime, waiting=_tell_waiting).sync(request, bar)
+        busy = "another sync is at work on this target: waiting for it."
+        report = open_syncing(runtime, waiting=lambda: print_error(busy)).sync(request, bar)
     if given.as_json:
         print_json(wire_runs.sync_report(report))
     else:
         _print_report(report)
     return 0 if report.is_clean else 1
-
-
-def _tell_waiting() -> None:
-    print_error("another sync is at work on this target: waiting for it.")
 
 
 def _print_report(report: SyncReport) -> None:

@@ -57,7 +57,10 @@ class ConfigReader:
 
     def report(self, key: str, message: str, *, unknown: bool = False) -> None:
         """Report a value in words of its own."""
-        self.problems.append(SettingProblem(key=key, message=message, unknown=unknown))
+        problem = SettingProblem(key=key, message=message, unknown=unknown)
+        # What stands in the defaults is read for each agent, and told once.
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     def wrong(self, key: str, wanted: str) -> None:
         """Report a value that did not fit."""
@@ -129,7 +132,7 @@ class ConfigReader:
             if meant is None:
                 self.unknown(f"{key}.{name}")
             elif name != meant:
-                self.report(f"{key}.{name}", f"is not read; it is spelt {meant}")
+                self.report(f"{key}.{name}", f"is not read, since it is spelt {meant}")
 
 
 def is_words(value: object) -> TypeGuard[list[str]]:
@@ -287,6 +290,8 @@ def _read_entries(reader: ConfigReader) -> dict[str, EntrySettings]:
             reader.wrong(key, "an object")
             continue
         reader.report_strays(key, entry, _find_known_below(_ENTRY))
+        if not isinstance(entry.get("config") or {}, Mapping):
+            reader.wrong(f"{key}.config", "an object")
         found[name] = EntrySettings(
             enabled=reader.switch(f"{key}.enabled", entry.get("enabled")),
             has_api_key=_is_set(entry.get("apiKey")),
@@ -377,7 +382,7 @@ def _read_agents(reader: ConfigReader) -> tuple[AgentSettings, ...]:
     found: dict[str, AgentSettings] = {}
     for key, entry in entries.items():
         if not isinstance(entry, Mapping) or not str(entry.get("id") or "").strip():
-            reader.wrong(key, "an object with an id")
+            reader.wrong(key, "an object with an id" if key.endswith("]") else "an object")
             continue
         agent = _read_agent(reader, key, entry)
         if agent.id in found:
@@ -391,12 +396,13 @@ def _read_agent(reader: ConfigReader, key: str, entry: Mapping[str, Any]) -> Age
     reader.report_strays(key, entry, _AGENT_KEYS)
     own = entry.get("skills") is not None
     skills_key = f"{key}.skills" if own else "agents.defaults.skills"
-    workspace = entry.get("workspace") or reader.raw("agents.defaults.workspace")
+    place = key if entry.get("workspace") else "agents.defaults"
+    workspace = entry.get("workspace") or reader.raw(f"{place}.workspace")
     return AgentSettings(
         id=str(entry["id"]).strip(),
         name=str(entry.get("name") or entry["id"]),
         default=reader.switch(f"{key}.default", entry.get("default")) is True,
-        workspace=_read_folder(reader, f"{key}.workspace", workspace),
+        workspace=_read_folder(reader, f"{place}.workspace", workspace),
         skills=_read_agent_skills(
             reader, skills_key, entry["skills"] if own else reader.raw(skills_key)
         ),
@@ -428,7 +434,8 @@ def _read_agent_chars(reader: ConfigReader, key: str, own: object) -> int | None
         reader.report_strays(f"{key}.skillsLimits", own, frozenset((name,)))
         value = own.get(name)
     if value is None:
-        value = reader.raw(f"agents.defaults.skillsLimits.{name}")
+        key = "agents.defaults"
+        value = reader.raw(f"{key}.skillsLimits.{name}")
     if is_count(value, 0):
         return value
     if value is not None:

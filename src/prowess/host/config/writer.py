@@ -120,8 +120,11 @@ def _put(values: dict[str, Any], parts: Sequence[str], value: object) -> None:
         current[parts[-1]] = value
 
 
-def check_value(parts: Sequence[str], value: object) -> None:
+def check_value(parts: Sequence[str], value: object) -> bool:
     """Refuse a value that a known setting would not take, or that no file could hold.
+
+    Returns:
+        Whether all that it sets are settings of ours, or lead to some.
 
     Raises:
         ConfigKeyError: the value has the wrong type for its key.
@@ -133,20 +136,16 @@ def check_value(parts: Sequence[str], value: object) -> None:
             ".".join(parts),
             "cannot be written as JSON: a lone surrogate, NaN, or a number beyond 64 bits.",
         )
-    for problem in to_settings(values).problems:
+    problems = to_settings(values).problems
+    for problem in problems:
         if not problem.unknown:
-            wanted = problem.message.removesuffix("; the default is used")
-            raise ConfigKeyError(problem.key, f"{wanted}.")
+            raise ConfigKeyError(problem.key, f"{problem.refusal}.")
+    return not problems and any(_leads_to(row.key, parts) for row in SETTINGS)
 
 
-def is_known(parts: Sequence[str]) -> bool:
-    """Return whether the key is, or leads to or below, a documented setting."""
-    for row in SETTINGS:
-        pattern = row.key.replace("[]", "").split(".")
-        pairs = zip(parts, pattern, strict=False)
-        if all(mine == theirs or theirs.startswith("<") for mine, theirs in pairs):
-            return True
-    return False
+def _leads_to(key: str, parts: Sequence[str]) -> bool:
+    pairs = zip(parts, key.replace("[]", "").split("."), strict=False)
+    return all(mine == theirs or theirs.startswith("<") for mine, theirs in pairs)
 
 
 def is_text(parts: Sequence[str]) -> bool:

@@ -365,7 +365,7 @@ class ConfigEdits:
         for problem in self._check(values):
             is_old = (problem.key, problem.message) in before
             if not problem.unknown and not (is_old and not _touches(paths, problem.key)):
-                raise ConfigKeyError(problem.key, f"{_sentence(problem)}.")
+                raise ConfigKeyError(problem.key, f"{_hide_value(problem.refusal)}.")
 
 
 def _hash(content: bytes | None) -> str:
@@ -389,11 +389,11 @@ def _find_safe_text(content: bytes, values: Json, safe: Json) -> str:
 
 
 def _issue(problem: SettingProblem) -> Json:
-    return {"path": problem.key, "message": _sentence(problem)}
-
-
-def _sentence(problem: SettingProblem) -> str:
     said = problem.message.removesuffix("; the default is used")
+    return {"path": problem.key, "message": _hide_value(said)}
+
+
+def _hide_value(said: str) -> str:
     return one_line(_MET.sub("", said))
 
 

@@ -86,22 +86,24 @@ _SHORTEST_KEY = 16
 _LONGEST_SHOWN = 8_000
 
 
-_DATABASE = "databaseUrl"
-
-
 def show_config(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the whole config for others to read; what skills keep for themselves is masked."""
+    """Return the whole config for others to read; what the table calls secret is masked whole."""
     safe = {name: redact(inner, str(name)) for name, inner in values.items()}
-    skills = safe.get("skills")
-    entries = skills.get("entries") if isinstance(skills, dict) else None
-    for entry in entries.values() if isinstance(entries, dict) else ():
-        if isinstance(entry, dict) and "config" in entry:
-            entry["config"] = _mask(entry["config"])
-    state = safe.get("state")
-    if isinstance(state, dict) and _DATABASE in state:
-        # Also without a password in it: whoever knows where the state of a fleet is knows enough.
-        state[_DATABASE] = _mask(state[_DATABASE])
+    for row in SETTINGS:
+        if row.secret:
+            _mask_below(safe, row.key.split("."))
     return safe
+
+
+def _mask_below(values: object, parts: Sequence[str]) -> None:
+    if not isinstance(values, dict):
+        return
+    first, *rest = parts
+    for name in list(values) if first.startswith("<") else [first]:
+        if rest:
+            _mask_below(values.get(name), rest)
+        elif name in values:
+            values[name] = _mask(values[name])
 
 
 def show_entry(entry: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:

@@ -176,7 +176,9 @@ class Removal:
     def _edits(self) -> list[Edit]:
         """Return what takes out entry by entry, each with as much around it as is ours."""
         edits: list[Edit] = []
-        made = None if self.record is None else self.record.made | self._find_former()
+        # An earlier version made those lists.
+        former = frozenset((HOOKS, event) for event in self.target.former)
+        made = None if self.record is None else self.record.made | former
         # Last first: what comes after a removed item moves up.
         for path in reversed(own_places(self.document, self.target, self.program)):
             options = emptied(apply_edits(self.document, edits), path, made)
@@ -186,10 +188,6 @@ class Removal:
             if is_made and self.document.get(key) == value:
                 edits.append(Remove(path=(key,)))
         return edits
-
-    def _find_former(self) -> frozenset[Path]:
-        """Return the lists that an earlier version made."""
-        return frozenset((HOOKS, event) for event in self.target.former)
 
     def _find_widest(self, edits: Sequence[Edit], options: Sequence[Path]) -> Edit:
         """Return the removal of the most that costs no comment but those in our own entry."""
@@ -437,13 +435,12 @@ class Connecting:
         if harness in RUNS_ONCE:
             return
         other = ConnectScope.USER if scope is ConnectScope.PROJECT else ConnectScope.PROJECT
-        if self._has_hooks(harness, other) and self._hooks_here(harness, scope):
+        if not self._has_hooks(harness, other):
+            return
+        if any(one.hooks for one in targets(harness, scope, self._places, self._program())):
             place = "every project" if other is ConnectScope.USER else "this project"
             whom = "you" if other is ConnectScope.USER else "this project"
             yield _BOTH.format(other=whom, place=place, harness=harness, scope=other)
-
-    def _hooks_here(self, harness: Harness, scope: ConnectScope) -> bool:
-        return any(one.hooks for one in targets(harness, scope, self._places, self._program()))
 
     def _find_watched(
         self, every: Sequence[SettingsTarget], program: Program
@@ -552,16 +549,13 @@ def _leave_out(target: SettingsTarget, watched: Mapping[str, Sequence[str]]) -> 
 
 
 def _notes(request: ConnectRequest, scope: ConnectScope, program: Program) -> list[str]:
+    why = _OTHER_ON_PATH.format(other=program.other) if program.other else _NOT_ON_PATH
     return [
         _TRUST if request.harness is Harness.CODEX else "",
         _SHARED if scope is ConnectScope.PROJECT else "",
-        _THIS_MACHINE.format(why=_why_not_by_name(program)) if program.is_by_path else "",
+        _THIS_MACHINE.format(why=why) if program.is_by_path else "",
         hint(request.harness, scope) if request.with_mcp else "",
     ]
-
-
-def _why_not_by_name(program: Program) -> str:
-    return _OTHER_ON_PATH.format(other=program.other) if program.other else _NOT_ON_PATH
 
 
 def _conflicts(found: Registered, target: SettingsTarget) -> list[str]:

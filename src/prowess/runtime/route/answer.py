@@ -143,6 +143,7 @@ class Surface(StrEnum):
     LIBRARY = "library"
     TERMINAL = "terminal"
     CHAT = "chat"
+    AGENT = "agent"
     GATEWAY = "gateway"
     MCP = "mcp"
     HOOK = "hook"
@@ -153,16 +154,15 @@ CLEAR = 0.2
 # An occasion picks out skills for "something is broken" without a word of theirs.
 CARRIES, OUTRIGHT = 0.02, frozenset(("named", "followUp", "trigger"))
 # What these say goes straight to a model, which may not be told of every skill.
-_READ_BY_MODELS = frozenset((Surface.MCP, Surface.HOOK))
+_READ_BY_MODELS = frozenset((Surface.AGENT, Surface.MCP, Surface.HOOK))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks: by which surface, for which agent, and in which session."""
+    """Who asks: by which surface, and for which agent."""
 
     surface: Surface
     agent_id: str | None = None
-    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

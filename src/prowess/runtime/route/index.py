@@ -280,9 +280,10 @@ class IndexBuilder:
             read = self._read_all(self._weigh(skills), examples, references, progress)
         evidence = add_handoffs([one.evidence for one in read], guests=guests)
         # Before the vectors are there: the two together would take twice the memory.
+        words = [one.page_words for one in read[: len(read) - guests]]
         lexical = replace(
             LexicalIndex.build([one.terms for one in read], guests=guests),
-            words_per_skill=_count_words(read[: len(read) - guests]),
+            words_per_skill=sum(words) / max(len(words), 1),
         )
         encoded, problem, asked = None, "", False
         if encoder is not None:
@@ -444,10 +445,6 @@ def _read(skill: Skill, examples: Examples, references: str) -> _Read:
         terms = terms._replace(body=Words(*(page + more for page, more in beside)))
     # The words are all that is needed of the body from here on.
     return _Read(replace(evidence, body=""), terms, page_words)
-
-
-def _count_words(read: Sequence[_Read]) -> float:
-    return sum(one.page_words for one in read) / max(len(read), 1)
 
 
 def _do_nothing() -> None:

@@ -19,6 +19,7 @@ from prowess.workshop.proposal import (
     EventKind,
     Proposal,
     ProposalEvent,
+    ProposalSource,
     State,
     Subject,
 )
@@ -201,17 +202,20 @@ class WorkshopPorts:
     new_id: Callable[[str], str]
     # From an answer to what a client sees.
     show: Callable[[Answer], dict[str, object]]
+    # From an agent's id, or nothing for the default one, to its id.
+    agent: Callable[[str], str] = str
     # From a skill's name and an agent's id to where another skill of that name lies, or nothing.
     elsewhere: Callable[[str, str], str] = lambda _skill, _agent: ""
     # From an agent's id to the writable skills that a new one is compared with.
     neighbours: Callable[[str], Sequence[Neighbour]] = lambda _agent: ()
     # From a text and an agent's id to what the router says of skills, by name, from 0 to 1.
     scores: Callable[[str, str], Mapping[str, float]] = lambda _text, _agent: {}
-    # From an agent's id to what says of a skill, by its name, whether the agent may know of it.
+    # From an agent's id to what says of a skill, by its name, whether its model may know of it.
     sight: Callable[[str], Callable[[str], bool]] = lambda _agent: lambda _skill: True
-    # Whether nobody is asked before a call changes something: then what another agent proposed is
-    # left to a person.
-    unasked: bool = False
+
+    def sight_of(self, source: ProposalSource, agent_id: str) -> Callable[[str], bool]:
+        """Return what says whether somebody may know of a skill: a person may know of each."""
+        return self.sight(agent_id) if source is ProposalSource.TOOL else lambda _skill: True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

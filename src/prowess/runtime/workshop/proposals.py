@@ -161,14 +161,6 @@ class Proposals:
         """True where what is safe is written at once."""
         return self._ports.settings().approval_policy is ApprovalPolicy.AUTO
 
-    def _must_wait(self, proposal: Proposal) -> bool:
-        """Return whether a proposal that nobody looked at must not be written.
-
-        Raises:
-            ProposalFolderError: the skill cannot be read.
-        """
-        return bool(self.needs_person(proposal)) or self._is_like_a_rejected_one(proposal)
-
     def needs_person(self, proposal: Proposal) -> str:
         """Return why nobody but a person may apply a proposal; empty where an agent may.
 
@@ -258,8 +250,9 @@ class Proposals:
         if not wanted or proposal.state is not State.PENDING:
             return proposal
         # Without a wish nobody looked at it, whoever asked.
-        is_looked_at = by_person and apply is not None
-        if not is_looked_at and self._must_wait(proposal):
+        if not (by_person and apply is not None) and (
+            self.needs_person(proposal) or self._is_like_a_rejected_one(proposal)
+        ):
             return proposal
         return self.apply(proposal, by=By(actor=proposal.source.actor))
 
@@ -499,7 +492,7 @@ class Proposals:
         about, agent_id = draft.edit.description, draft.agent_id
         new = Neighbour(name=draft.skill, description=about, body=draft.edit.body)
         found = self._ports.neighbours(agent_id)
-        knows = self._ports.sight(agent_id)
+        knows = self._ports.sight_of(draft.source, agent_id)
         others = [one for one in found if one.name != draft.skill and knows(one.name)]
         if shares_subject(new, others):
             scores = self._ports.scores(f"{draft.title}. {about}", agent_id)

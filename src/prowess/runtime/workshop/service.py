@@ -185,6 +185,7 @@ class WorkshopService:
             ProposalError: it is switched off, or cannot do what it is asked for.
         """
         self.require_enabled()
+        agent_id = self._ports.agent(agent_id)
         # Late: most turns call no tool.
         from prowess.runtime.workshop.tool import WorkshopCall
 
@@ -197,8 +198,7 @@ class WorkshopService:
             session_id=session_id,
             source=source,
             by_person=by_person or source is ProposalSource.CLI,
-            knows=self._ports.sight(agent_id),
-            unasked=self._ports.unasked,
+            knows=self._ports.sight_of(source, agent_id),
         )
         return self._ports.show(call.answer())
 

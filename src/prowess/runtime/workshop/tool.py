@@ -69,8 +69,6 @@ class WorkshopCall:
     by_person: bool = False
     # Whether the agent may know of a skill, by its name.
     knows: Callable[[str], bool] = lambda _skill: True
-    # Whether no person stands between a call and what it changes.
-    unasked: bool = False
 
     def answer(self) -> Answer:
         """Do what the call asks for.
@@ -257,8 +255,7 @@ class WorkshopCall:
 
     def _mine(self, proposal: Proposal) -> Proposal:
         """Return a proposal that may be changed without anybody being asked."""
-        is_mine = proposal.agent_id in {"", self.agent_id}
-        if is_mine or self.by_person or not self.unasked:
+        if self.by_person or proposal.agent_id in {"", self.agent_id}:
             return proposal
         raise ProposalInputError(
             "another agent proposed this: a person decides about it"

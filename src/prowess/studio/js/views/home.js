@@ -17,7 +17,7 @@ const MOST_ROUTES = 12;
 const recent = new Resource(() => gateway.request("skills.recent", { minutes: 60 }));
 const DECISIONS = { load: ["loads", "ready"], offer: ["offers", "accent"], none: ["no skill", "slate"] };
 const KINDS = { followup: "follow-up", praise: "thanks", other: "message" };
-const SURFACES = { hook: "a prompt", mcp: "a tool call", chat: "a chat", gateway: "a client", library: "a program", terminal: "a terminal" };
+const SURFACES = { hook: "a prompt", mcp: "a tool call", chat: "a chat", agent: "an agent", gateway: "a client", library: "a program", terminal: "a terminal" };
 
 function Line({ icon, tone, href, children, about }) {
   return h("li", { key: `${href} ${about ?? ""}` }, h("a", { class: ["home-line", tone && `home-${tone}`], href }, h(Icon, { name: icon }), h("span", { class: "home-words" }, children), about && h("span", { class: "meta" }, about), h(Icon, { name: "arrow" })));
