@@ -356,7 +356,7 @@ def _weigh(index: SkillIndex, query: Query) -> _Weighed:
             follows = query.context.follows
             reading = index.occasions.read(query.message, query.vector, follows=follows)
             if read_closing(query.message):
-                reading = MessageReading(kind="praise", idle=_CLOSING)
+                reading = MessageReading(kind="praise", idle=_CLOSING, resting="praise")
     fused = fuse(lexical, dense, breadth=index.breadth, weight=weight)
     signs = Signs(
         mass=lexical.mass,
@@ -437,7 +437,7 @@ def _find_circumstances(ranking: Ranking, place: int) -> Iterator[str]:
         sure = dict(zip(read_needs().values(), ranking.reading.occasions, strict=True))
         yield f'is for what the message tells of: "{max(sure, key=sure.__getitem__)}"'
     if ranking.reading.idle >= _SPEAKS:
-        yield f"but the message is a {ranking.reading.kind}, which needs a skill less often"
+        yield f"but the message seems to be {ranking.reading.resting}, which needs a skill less often"
 
 
 def _add_judgement(fused: Fused, judged: Mapping[int, float]) -> Fused:
