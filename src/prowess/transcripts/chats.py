@@ -25,7 +25,7 @@ from prowess.transcripts.events import (
 )
 from prowess.transcripts.sessions import Session, SessionBuilder
 from prowess.transcripts.traces import LeftOutCounts
-from prowess.transcripts.turns import NO_MESSAGE, TranscriptRecord
+from prowess.transcripts.turns import NO_MESSAGE, NOT_BY_PERSON, TranscriptRecord
 
 GEMINI, COPILOT, QWEN = "gemini", "copilot", "qwen"
 OPENCODE, OPENCLAW = "opencode", "openclaw"
@@ -38,7 +38,6 @@ _CLAW_STAMP = re.compile(r"\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d [^\]\n]{1,20}\] ")
 _CLAW_INTERNAL = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
 _CONTEXT, _END_OF_CONTEXT = "<hook_context>", "</hook_context>"
 _BY_PROGRAM = re.compile(r"\s{0,9}<(?:session_context|state_snapshot|loaded_context)\b")
-_NOT_TYPED = frozenset(("skill-invoked", "system", "hook", "agent"))
 
 
 def read_copilot_sessions(
@@ -132,7 +131,7 @@ def _tell_copilot(line: Entry, listener: EventListener) -> None:
         listener.take_session(session_id=read_text(said, "sessionId"), folder=folder, at_ms=at_ms)
     elif kind == "user.message":
         content = read_text(said, "content")
-        is_typed = read_text(said, "source") not in _NOT_TYPED and "agentId" not in line
+        is_typed = read_text(said, "source") not in NOT_BY_PERSON and "agentId" not in line
         _prompt(content if is_typed else "", at_ms, listener)
         added = read_text(said, "transformedContent").replace(content, "", 1)
         listener.take_hint(find_skill_files(added))
