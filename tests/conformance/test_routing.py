@@ -470,6 +470,13 @@ def test_a_skill_that_is_asked_for_by_name_wins(keeper: RoutingService) -> None:
     assert first(route) == "deck-maker"
 
 
+@pytest.mark.requirement("routing:exact-name")
+def test_a_skill_that_the_message_forbids_is_left_out(keeper: RoutingService) -> None:
+    route = keeper.route("do not use deck-maker, make the slides for my talk yourself")
+
+    assert "deck-maker" not in {match.skill.name for match in (*route.matches, *route.considered)}
+
+
 @pytest.mark.requirement("routing:hidden")
 def test_what_is_kept_from_the_model_is_loaded_only_when_it_is_called(
     keeper: RoutingService,

@@ -47,6 +47,7 @@ CALLED = "the message calls it by name"
 GOES_ON = "the message goes on with what was loaded last"
 ENDS = "the message says that it works now, which needs no skill"
 LOADED = "it is loaded already"
+REFUSED = "the message says not to use it"
 OURS = "it is about Prowess itself, and the message is not"
 HIDDEN = "only a person may call it, by name: its author or the config keeps it from the model"
 _LONGEST_QUOTE = 160
@@ -487,6 +488,7 @@ def _find_excluded(
         }
     if not context.bundled:
         found |= {place: OURS for place, skill in enumerate(index.skills) if skill.bundled}
+    found |= {place: REFUSED for place, hint in hints.items() if hint.named is Named.REFUSED}
     found |= {place: _explain_veto(hint.veto) for place, hint in hints.items() if hint.veto}
     return found
 
