@@ -419,14 +419,14 @@ def make_match(index: SkillIndex, query: Query, ranking: Ranking, place: int) ->
     signals = {name: float(part[place]) for name, part in ranking.fused.parts.items()}
     hints = ranking.hints.get(place, Hints())
     signals |= {name: worth for name, worth in _weigh_hints(hints).items() if worth}
+    reasons = list(find_reasons(index, query.english, query.vector, place, hints))
+    reasons += _find_circumstances(ranking, place)
     return Match(
         skill=index.skills[place],
         score=float(ranking.scores[place]),
         signals={name: round(worth, 4) for name, worth in signals.items() if round(worth, 4)},
-        reasons=(
-            *find_reasons(index, query.english, query.vector, place, hints),
-            *_find_circumstances(ranking, place),
-        ),
+        # What speaks against it stands last, whoever says it.
+        reasons=tuple(sorted(reasons, key=lambda reason: reason.startswith("but "))),
         clarity=0.0 if ranking.clarity is None else float(ranking.clarity[place]),
     )
 
@@ -438,7 +438,7 @@ def _find_circumstances(ranking: Ranking, place: int) -> Iterator[str]:
         sure = dict(zip(read_needs().values(), ranking.reading.occasions, strict=True))
         yield f'is for what the message tells of: "{max(sure, key=sure.__getitem__)}"'
     if ranking.reading.idle >= _SPEAKS:
-        yield f"but the message seems to be {ranking.reading.resting}, which needs a skill less often"
+        yield f"but it seems to be {ranking.reading.resting}, which needs a skill less often"
 
 
 def _add_judgement(fused: Fused, judged: Mapping[int, float]) -> Fused:
