@@ -26,6 +26,7 @@ from prowess.routing.decision import (
     read_shares,
     weight_of_meaning,
 )
+from prowess.routing.dense import DenseIndex
 from prowess.routing.index import MessageReading, SkillIndex, read_needs
 from prowess.routing.lexical_and_breadth import LexicalScores
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
@@ -73,27 +74,24 @@ def find_reasons(
     if hints.path:
         found.append(f"{_quote(hints.path)} is one of its files (paths or globs)")
     if vector is not None and index.dense is not None:
-        found += _find_meanings(index, vector, place)
+        found += _find_meanings(index.dense, index.evidence[place].positive, vector, place)
     words = index.lexical.matched_words(ask, place)
     if words:
         found.append(f"shares the words {', '.join(_quote(word) for word in words)}")
     return tuple(found)
 
 
-def _find_meanings(index: SkillIndex, vector: Floats, place: int) -> list[str]:
-    if index.dense is None:
-        return []
-    whole = float(index.dense.whole[place] @ vector)
-    phrase, near = index.dense.best_phrase(vector, place)
+def _find_meanings(dense: DenseIndex, said: str, vector: Floats, place: int) -> list[str]:
+    whole = float(dense.whole[place] @ vector)
+    phrase, near = dense.best_phrase(vector, place)
     found = []
     if near >= _MEANT and near >= whole:
         found.append(f'means nearly "{_quote(phrase)}" ({near:.2f})')
     elif whole >= _MEANT:
-        said = index.evidence[place].positive
         # The sentence that is nearest, if it is one of the description's own.
         shown = phrase if phrase and phrase in said else said
         found.append(f'fits its description "{_quote(shown)}" ({whole:.2f})')
-    negative, against = index.dense.best_negative(vector, place)
+    negative, against = dense.best_negative(vector, place)
     if against > max(near, whole):
         found.append(f'but is nearer to what it is not for: "{_quote(negative)}"')
     return found

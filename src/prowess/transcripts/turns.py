@@ -39,26 +39,14 @@ class ChatTurn:
 
 
 _ROLES = {
-    "user": Role.USER,
-    "human": Role.USER,
-    "user-prompt": Role.USER,
-    "assistant": Role.ASSISTANT,
-    "model": Role.ASSISTANT,
-    "gemini": Role.ASSISTANT,
-    "agent": Role.ASSISTANT,
-    "ai": Role.ASSISTANT,
-    "text": Role.ASSISTANT,
-    "tool-call": Role.ASSISTANT,
-    "tool_call": Role.ASSISTANT,
-    "function_call": Role.ASSISTANT,
-    "system": Role.SYSTEM,
-    "developer": Role.SYSTEM,
-    "system-prompt": Role.SYSTEM,
-    "tool": Role.TOOL,
-    "function": Role.TOOL,
-    "tool-return": Role.TOOL,
-    "retry-prompt": Role.TOOL,
-    "function_call_output": Role.TOOL,
+    word: role
+    for role, words in {
+        Role.USER: "user human user-prompt",
+        Role.ASSISTANT: "assistant agent ai gemini model text tool-call tool_call function_call",
+        Role.SYSTEM: "system developer system-prompt",
+        Role.TOOL: "tool function tool-return retry-prompt function_call_output",
+    }.items()
+    for word in words.split()
 }
 # What a program puts around words of its own in a message of its user; without an end, the rest.
 _WRAPPED = compile_late(
