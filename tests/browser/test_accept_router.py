@@ -90,6 +90,9 @@ def test_none_is_a_decision_with_its_reason_and_not_an_error(
     expect(answer(page)).to_contain_text("No skill")
     expect(answer(page)).to_contain_text("0.50")
     expect(page.get_by_role("alert")).to_have_count(0)
+    message(page).fill("yes please")
+    expect(answer(page)).to_contain_text("nothing was loaded before it")
+    expect(answer(page)).not_to_contain_text("may use")
     message(page).fill("   ")
     expect(page.locator("main")).to_contain_text("Nothing asked yet")
 

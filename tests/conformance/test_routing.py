@@ -470,6 +470,13 @@ def test_a_skill_that_is_asked_for_by_name_wins(keeper: RoutingService) -> None:
     assert first(route) == "deck-maker"
 
 
+@pytest.mark.requirement("routing:exact-name")
+def test_a_skill_that_the_message_forbids_is_left_out(keeper: RoutingService) -> None:
+    route = keeper.route("do not use deck-maker, make the slides for my talk yourself")
+
+    assert "deck-maker" not in {match.skill.name for match in (*route.matches, *route.considered)}
+
+
 @pytest.mark.requirement("routing:hidden")
 def test_what_is_kept_from_the_model_is_loaded_only_when_it_is_called(
     keeper: RoutingService,
@@ -677,6 +684,41 @@ def test_every_match_says_why(keeper: RoutingService) -> None:
 
 
 @pytest.mark.requirement("routing:says-why")
+def test_the_kind_that_is_a_reason_is_one_that_raises_the_bar(keeper: RoutingService) -> None:
+    messages = (
+        "ok and then?",
+        "make the slides",
+        "merge these",
+        "no, that is wrong",
+        *GENERAL[:20],
+    )
+    said = {
+        reason.partition("but it seems to be ")[2].partition(",")[0]
+        for message in messages
+        for match in keeper.route(message).considered
+        for reason in match.reasons
+        if "needs a skill less often" in reason
+    }
+
+    assert said
+    assert said <= {"a question", "a follow-up", "praise"}
+
+
+@pytest.mark.requirement("routing:says-why")
+def test_what_speaks_against_a_skill_stands_behind_what_speaks_for_it(
+    bundled: RoutingService,
+) -> None:
+    told = [
+        [reason.startswith("but ") for reason in match.reasons]
+        for message in ("what is the state of my session?", "when not to use a skill?", *GENERAL)
+        for match in bundled.route(message).considered
+    ]
+
+    assert any(False in against and True in against for against in told)
+    assert [against for against in told if against != sorted(against)] == []
+
+
+@pytest.mark.requirement("routing:says-why")
 def test_what_is_quoted_as_the_description_stands_in_it(keeper: RoutingService) -> None:
     wrong = []
     for message in ("make slides", "print posters", "where is my parcel?", *GENERAL[:10]):
@@ -713,6 +755,18 @@ def test_why_not_tells_a_person(zoo: World) -> None:
 @pytest.mark.requirement("routing:why-not-command")
 def test_why_not_of_a_skill_that_is_loaded_says_so(zoo: World) -> None:
     assert "is loaded for this message" in zoo.run("why-not", "deck-maker", "/deck-maker").out
+
+
+@pytest.mark.requirement("routing:why-not")
+def test_a_score_just_below_the_bar_is_not_told_as_the_bar(fresh: World) -> None:
+    message = "which notes of the last meeting do you remember?"
+    score = fresh.document("route", message)["considered"][0]
+    fresh.settings(routing={"loadThreshold": round(score["score"] + 0.0008, 4)})
+
+    reason = fresh.document("why-not", score["name"], message)["reason"]
+
+    below, bar = re.findall(r"0\.\d+", reason)
+    assert f"{float(below):.2f}" != bar or len(below) > len(bar)
 
 
 @pytest.mark.requirement("routing:why-not-command", "exit:not-found")

@@ -65,6 +65,18 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_measured(
     assert any("cases[1]" in problem for problem in found["problems"])
 
 
+def test_a_case_that_was_not_run_is_none_that_came_out_right(
+    shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unknown: dict[str, object] = {"prompt": "mend my bike", "expect": "bike-repairs"}
+
+    assert main(["eval", _suite(shop, RIGHT, unknown), "-w", str(shop)]) == 1
+
+    said = capsys.readouterr().out
+    assert "1 of 1 came out as they should" in said
+    assert "every case" not in said
+
+
 def test_a_dry_run_of_a_calibration_keeps_nothing(shop: Path) -> None:
     none: dict[str, object] = {"prompt": "hello there", "expect": "none"}
     command = ["eval", _suite(shop, RIGHT, none), "--calibrate", "-w", str(shop)]

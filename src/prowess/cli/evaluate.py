@@ -129,7 +129,7 @@ def _activation(found: Summary) -> list[Cell]:
 def _print_failures(outcomes: Sequence[Outcome]) -> None:
     failed = [outcome for outcome in outcomes if not outcome.passed]
     if not failed:
-        print_text("every case came out as it should.", "green")
+        print_text(f"{len(outcomes)} of {len(outcomes)} came out as they should.", "green")
         return
     print_text()
     print_text(f"{len(failed)} of {len(outcomes)} did not come out as they should", "bold")

@@ -54,13 +54,15 @@ _VERB = (
     r"(?:use[ds]?|trigger(?:s|ed)?|invoked?|activated?|load(?:ed)?|appl(?:y|ies|ied)|fires?|"
     r"select|choose)"
 )
+# "Don't skip when" says what a skill is for.
+_NO_NOT = r"(?<!n['\u2019]t )(?<!not )(?<!never )"
 _EXCLUSION = compile_late(
     rf"\b(?:do|does|should|must|is|are|will)(?: not|n['\u2019]t) (?:be |auto-?)?{_VERB}\b"
     r"|\b(?:does not|doesn['\u2019]t|not) (?:cover|handle|replace|address|include)s?\b"
     r"|\bnot (?:be )?(?:for|when|if|intended|meant|suitable|suited|applicable|designed|"
     r"appropriate|recommended|to (?:be )?used?)\b"
     rf"|\bnever {_VERB}\b"
-    r"|\b(?:skip|avoid)(?: (?:this|it|for|when|if|on|unless|using (?:this|it))\b|:)"
+    rf"|\b{_NO_NOT}(?:skip|avoid)(?: (?:this|it|for|when|if|on|unless|using (?:this|it))\b|:)"
     r"|\b(?:out[ -]of[ -]scope\b|excludes?:|exclusions?:|non-goals?:)"
     r"|\bno (?:usar|utilizar|emplear)\b|\bne pas utiliser\b|\bnicht (?:für|verwenden)\b"
     r"|不适用|不适合|不要用|不用于|请勿|勿用|使用しない|使わない",
@@ -272,12 +274,13 @@ _WHEN_TITLE = compile_late(
     r"\b(?:when (?:to|should|you)|use (?:this |the skill )?(?:when|for|cases?)|usage scenarios?|"
     r"triggers?|activation|activates?|examples?|(?:example|sample) (?:requests?|prompts?|queries|"
     r"usage|phrases|questions|inputs?)|user (?:says|asks|requests|might say)|cu[aá]ndo usar|"
-    r"ejemplos)\b|何时使用|使用场景|适用场景|触发|示例|使い方|使用例",
+    r"(?:don['\u2019]t|not|never) skip|ejemplos)\b"
+    r"|何时使用|使用场景|适用场景|触发|示例|使い方|使用例",
     re.IGNORECASE,
 )
 _NOT_TITLE = compile_late(
     r"\b(?:when not|not (?:to use|for|use)|don['\u2019]?t (?:use|trigger)|"
-    r"(?:skip|avoid) (?:this|when|if)|out of scope|non-goals?|anti-?triggers?|"
+    rf"{_NO_NOT}(?:skip|avoid) (?:this|when|if)|out of scope|non-goals?|anti-?triggers?|"
     r"exclusions?|(?:is|does) not|no usar)\b"
     r"|不适用|不要使用|何时不",
     re.IGNORECASE,

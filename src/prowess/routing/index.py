@@ -45,8 +45,9 @@ class MessageReading(NamedTuple):
 
     # The likeliest kind; empty without heads.
     kind: str = ""
-    # How far it is of kinds that need no skill, from 0 on.
+    # How far it is of kinds that need no skill, from 0 on, and the likeliest of them in words.
     idle: float = 0.0
+    resting: str = ""
     # How sure each occasion is, in the order of the needs.
     occasions: tuple[float, ...] = ()
 
@@ -75,10 +76,12 @@ class Occasions(NamedTuple):
         told = np.concatenate([vector, list_signs(message, follows=follows), [1.0]])
         said = dict(zip(self.names, (self.weights @ told).tolist(), strict=True))
         kinds = {name: said[name] for name in read_kinds()}
+        resting = {idle: kinds[name] for name, idle in read_kinds().items() if idle}
         sure = [1 / (1 + np.exp(-(said[name] - _SURE) / _STEEP)) for name in read_needs()]
         return MessageReading(
             kind=max(kinds, key=kinds.__getitem__),
-            idle=sum(max(0.0, kinds[name] - _SURE) for name, idle in read_kinds().items() if idle),
+            idle=sum(max(0.0, sure - _SURE) for sure in resting.values()),
+            resting=max(resting, key=resting.__getitem__),
             occasions=tuple(float(one) for one in sure),
         )
 
@@ -131,9 +134,9 @@ def read_needs() -> Mapping[str, str]:
 
 
 @cache
-def read_kinds() -> Mapping[str, bool]:
-    """Return the kinds of messages, and whether one needs no skill of its own."""
-    kinds: Mapping[str, bool] = read_table("routing/background.toml")["needs_none"]
+def read_kinds() -> Mapping[str, str]:
+    """Return the kinds of messages, and what one is called that needs no skill of its own."""
+    kinds: Mapping[str, str] = read_table("routing/background.toml")["needs_none"]
     return kinds
 
 

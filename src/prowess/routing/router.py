@@ -26,6 +26,7 @@ from prowess.routing.decision import (
     read_shares,
     weight_of_meaning,
 )
+from prowess.routing.dense import DenseIndex
 from prowess.routing.index import MessageReading, SkillIndex, read_needs
 from prowess.routing.lexical_and_breadth import LexicalScores
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
@@ -47,6 +48,7 @@ CALLED = "the message calls it by name"
 GOES_ON = "the message goes on with what was loaded last"
 ENDS = "the message says that it works now, which needs no skill"
 LOADED = "it is loaded already"
+REFUSED = "the message says not to use it"
 OURS = "it is about Prowess itself, and the message is not"
 HIDDEN = "only a person may call it, by name: its author or the config keeps it from the model"
 _LONGEST_QUOTE = 160
@@ -72,27 +74,24 @@ def find_reasons(
     if hints.path:
         found.append(f"{_quote(hints.path)} is one of its files (paths or globs)")
     if vector is not None and index.dense is not None:
-        found += _find_meanings(index, vector, place)
+        found += _find_meanings(index.dense, index.evidence[place].positive, vector, place)
     words = index.lexical.matched_words(ask, place)
     if words:
         found.append(f"shares the words {', '.join(_quote(word) for word in words)}")
     return tuple(found)
 
 
-def _find_meanings(index: SkillIndex, vector: Floats, place: int) -> list[str]:
-    if index.dense is None:
-        return []
-    whole = float(index.dense.whole[place] @ vector)
-    phrase, near = index.dense.best_phrase(vector, place)
+def _find_meanings(dense: DenseIndex, said: str, vector: Floats, place: int) -> list[str]:
+    whole = float(dense.whole[place] @ vector)
+    phrase, near = dense.best_phrase(vector, place)
     found = []
     if near >= _MEANT and near >= whole:
         found.append(f'means nearly "{_quote(phrase)}" ({near:.2f})')
     elif whole >= _MEANT:
-        said = index.evidence[place].positive
         # The sentence that is nearest, if it is one of the description's own.
         shown = phrase if phrase and phrase in said else said
         found.append(f'fits its description "{_quote(shown)}" ({whole:.2f})')
-    negative, against = index.dense.best_negative(vector, place)
+    negative, against = dense.best_negative(vector, place)
     if against > max(near, whole):
         found.append(f'but is nearer to what it is not for: "{_quote(negative)}"')
     return found
@@ -356,7 +355,7 @@ def _weigh(index: SkillIndex, query: Query) -> _Weighed:
             follows = query.context.follows
             reading = index.occasions.read(query.message, query.vector, follows=follows)
             if read_closing(query.message):
-                reading = MessageReading(kind="praise", idle=_CLOSING)
+                reading = MessageReading(kind="praise", idle=_CLOSING, resting="praise")
     fused = fuse(lexical, dense, breadth=index.breadth, weight=weight)
     signs = Signs(
         mass=lexical.mass,
@@ -418,14 +417,14 @@ def make_match(index: SkillIndex, query: Query, ranking: Ranking, place: int) ->
     signals = {name: float(part[place]) for name, part in ranking.fused.parts.items()}
     hints = ranking.hints.get(place, Hints())
     signals |= {name: worth for name, worth in _weigh_hints(hints).items() if worth}
+    reasons = list(find_reasons(index, query.english, query.vector, place, hints))
+    reasons += _find_circumstances(ranking, place)
     return Match(
         skill=index.skills[place],
         score=float(ranking.scores[place]),
         signals={name: round(worth, 4) for name, worth in signals.items() if round(worth, 4)},
-        reasons=(
-            *find_reasons(index, query.english, query.vector, place, hints),
-            *_find_circumstances(ranking, place),
-        ),
+        # What speaks against it stands last, whoever says it.
+        reasons=tuple(sorted(reasons, key=lambda reason: reason.startswith("but "))),
         clarity=0.0 if ranking.clarity is None else float(ranking.clarity[place]),
     )
 
@@ -437,7 +436,7 @@ def _find_circumstances(ranking: Ranking, place: int) -> Iterator[str]:
         sure = dict(zip(read_needs().values(), ranking.reading.occasions, strict=True))
         yield f'is for what the message tells of: "{max(sure, key=sure.__getitem__)}"'
     if ranking.reading.idle >= _SPEAKS:
-        yield f"but the message is a {ranking.reading.kind}, which needs a skill less often"
+        yield f"but it seems to be {ranking.reading.resting}, which needs a skill less often"
 
 
 def _add_judgement(fused: Fused, judged: Mapping[int, float]) -> Fused:
@@ -487,6 +486,7 @@ def _find_excluded(
         }
     if not context.bundled:
         found |= dict.fromkeys(index.hints.ours, OURS)
+    found |= {place: REFUSED for place, hint in hints.items() if hint.named is Named.REFUSED}
     found |= {place: _explain_veto(hint.veto) for place, hint in hints.items() if hint.veto}
     return found
 

@@ -33,6 +33,12 @@ _REJECTED = compile_late(
     r"\bskip|\bexcept|\bunlike)(?:\s+[^\s,.;:!?]+){0,2}\s*[`\"'/$]?$",
     re.IGNORECASE,
 )
+# Of those what forbids it; who asks why it was not used does not.
+_REFUSED = compile_late(
+    r"(?:(?<!why )\bdo(?:n['\u2019]t| not)|\bnever|\bwithout|\binstead of|\brather than|\bavoid)"
+    r"(?: (?:us(?:e|ing)|run(?:ning)?|load(?:ing)?|the|skill|my|our)){0,3}\s*[`\"'/$]?$",
+    re.IGNORECASE,
+)
 _ASKING = compile_late(
     r"(?:^|[.!?:;,\n(-]\s*"
     r"|\b(?:please|you|and|then|should|must|let's|want to|like to|need to|you to) )"
@@ -56,11 +62,13 @@ class Named(IntEnum):
     """How a message names a skill."""
 
     NOT = 0
+    # It says not to use it, and nothing else of it.
+    REFUSED = 1
     # Somewhere in the message: perhaps only as what was done before.
-    MENTIONED = 1
-    ASKED_FOR = 2
+    MENTIONED = 2
+    ASKED_FOR = 3
     # The whole message, or the command that it begins with.
-    CALLED = 3
+    CALLED = 4
 
 
 class Hints(NamedTuple):
@@ -204,6 +212,7 @@ def _find_named(message: str, name: str) -> Named:
     for match in re.finditer(pattern, message):
         before = message[max(0, match.start() - _LOOK_BACK) : match.start()]
         if _REJECTED.search(before):
+            found = max(found, Named.REFUSED if _REFUSED.search(before) else Named.NOT)
             continue
         found = max(found, Named.ASKED_FOR if _ASKING.search(before) else Named.MENTIONED)
     return found

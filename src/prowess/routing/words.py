@@ -66,8 +66,9 @@ _MENTION = compile_late(
     rf"(?<![A-Za-z0-9_])https?://[^\s)\"'{_BEYOND}]{{1,500}}"
     rf"|(?<![{_ALPHABET}.])(?:[A-Za-z]:[\\/]|[~@]?\.{{0,2}}/|@)"
     rf"(?:[^\s\"'`){_BEYOND}]|{_NAMED}){{2,300}}"
-    # A path without a beginning has two slashes, or the ending of a file.
-    rf"|(?<![{_ALPHABET}./-])[{_ALPHABET}.-]{{1,80}}(?:/(?:[{_ALPHABET}.-]|{_NAMED}){{1,80}}){{2,20}}"
+    # A path without a beginning has two slashes, or the ending of a file; JPG/PNG/GIF is none.
+    rf"|(?<![{_ALPHABET}./-])(?!(?:[A-Z]+/)+[A-Z]+(?![{_ALPHABET}./-]))"
+    rf"[{_ALPHABET}.-]{{1,80}}(?:/(?:[{_ALPHABET}.-]|{_NAMED}){{1,80}}){{2,20}}"
     rf"|(?<![{_ALPHABET}./-])[{_ALPHABET}.-]{{1,80}}/(?:[{_ALPHABET}-]|{_NAMED}){{1,80}}"
     r"\.[A-Za-z][A-Za-z0-9]{0,9}"
     r"|^[\w.-]{1,40}@[\w.-]{1,60}[:~][^\n$%#]{0,100}[$%#]\s",

@@ -8,7 +8,8 @@ part of them. Which skills the model was shown is logged by Copilot CLI and Open
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from prowess.transcripts.events import (
     Entry,
@@ -25,10 +26,12 @@ from prowess.transcripts.events import (
 )
 from prowess.transcripts.sessions import Session, SessionBuilder
 from prowess.transcripts.traces import LeftOutCounts
-from prowess.transcripts.turns import NO_MESSAGE, TranscriptRecord, read_call
+from prowess.transcripts.turns import NO_MESSAGE, NOT_BY_PERSON, TranscriptRecord, read_call
 
 GEMINI, COPILOT, QWEN = "gemini", "copilot", "qwen"
 OPENCODE, OPENCLAW = "opencode", "openclaw"
+# By which of its fields a line is called, and which one names the line that it follows.
+_LINKS = {COPILOT: ("id", "parentId"), QWEN: ("uuid", "parentUuid"), OPENCLAW: ("id", "parentId")}
 _Teller = Callable[[Entry, EventListener], None]
 # What Qwen Code puts around the words of a hook, and around its own.
 _QWEN_HOOK = "qwen:user-prompt-submit-context"
@@ -38,40 +41,18 @@ _CLAW_STAMP = re.compile(r"\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d [^\]\n]{1,20}\] ")
 _CLAW_INTERNAL = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
 _CONTEXT, _END_OF_CONTEXT = "<hook_context>", "</hook_context>"
 _BY_PROGRAM = re.compile(r"\s{0,9}<(?:session_context|state_snapshot|loaded_context)\b")
-_NOT_TYPED = frozenset(("skill-invoked", "system", "hook", "agent"))
-
-
-def read_copilot_sessions(
-    records: Sequence[TranscriptRecord], *, path: str, skipped: Mapping[str, int]
-) -> tuple[Session, ...]:
-    """Return the session that Copilot CLI keeps in one file of events."""
-    return _read(COPILOT, _branch(records, "id", "parentId"), _tell_copilot, path, skipped)
-
-
-def read_qwen_sessions(
-    records: Sequence[TranscriptRecord], *, path: str, skipped: Mapping[str, int]
-) -> tuple[Session, ...]:
-    """Return the session that Qwen Code keeps in one file of linked lines."""
-    return _read(QWEN, _branch(records, "uuid", "parentUuid"), _tell_qwen, path, skipped)
-
-
-def read_openclaw_sessions(
-    records: Sequence[TranscriptRecord], *, path: str, skipped: Mapping[str, int]
-) -> tuple[Session, ...]:
-    """Return the session of OpenClaw whose events these are."""
-    return _read(OPENCLAW, _branch(records, "id", "parentId"), _tell_openclaw, path, skipped)
-
-
-def read_opencode_sessions(
-    records: Sequence[TranscriptRecord], *, path: str, skipped: Mapping[str, int]
-) -> tuple[Session, ...]:
-    """Return the session of opencode: its head, then each message with its parts."""
-    return _read(OPENCODE, _entries(records), _tell_opencode, path, skipped)
 
 
 def _read(
-    harness: str, lines: Iterable[Entry], tell: _Teller, path: str, skipped: Mapping[str, int]
+    harness: str,
+    tell: _Teller,
+    records: Sequence[TranscriptRecord],
+    *,
+    path: str,
+    skipped: Mapping[str, int],
 ) -> tuple[Session, ...]:
+    """Return the session that a harness keeps in these records, if somebody typed something."""
+    lines = _branch(records, *_LINKS[harness]) if harness in _LINKS else _entries(records)
     builder = SessionBuilder(harness=harness, path=path, left_out=LeftOutCounts(skipped))
     for line in lines:
         if line:
@@ -132,7 +113,7 @@ def _tell_copilot(line: Entry, listener: EventListener) -> None:
         listener.take_session(session_id=read_text(said, "sessionId"), folder=folder, at_ms=at_ms)
     elif kind == "user.message":
         content = read_text(said, "content")
-        is_typed = read_text(said, "source") not in _NOT_TYPED and "agentId" not in line
+        is_typed = read_text(said, "source") not in NOT_BY_PERSON and "agentId" not in line
         _prompt(content if is_typed else "", at_ms, listener)
         added = read_text(said, "transformedContent").replace(content, "", 1)
         listener.take_hint(find_skill_files(added))
@@ -217,6 +198,13 @@ def _tell_openclaw(line: Entry, listener: EventListener) -> None:
         for block in _objects(content):
             if block.get("type") in {"toolCall", "tool_use"}:
                 _call(block.get("name"), block.get("arguments", block.get("input")), listener)
+
+
+read_copilot_sessions = partial(_read, COPILOT, _tell_copilot)
+read_qwen_sessions = partial(_read, QWEN, _tell_qwen)
+read_openclaw_sessions = partial(_read, OPENCLAW, _tell_openclaw)
+# Its head, then each message with its parts.
+read_opencode_sessions = partial(_read, OPENCODE, _tell_opencode)
 
 
 def read_gemini_sessions(

@@ -40,7 +40,7 @@ class ChatTurn:
 
 _SPEAKERS = {
     Role.USER: "user human user-prompt",
-    Role.ASSISTANT: "assistant model ai text tool-call tool_call function_call",
+    Role.ASSISTANT: "assistant agent ai gemini model text tool-call tool_call function_call",
     Role.SYSTEM: "system developer system-prompt",
     Role.TOOL: "tool function tool-return retry-prompt function_call_output",
 }
@@ -278,14 +278,11 @@ _HOLDERS: Mapping[TranscriptShape, tuple[str, ...]] = {
 }
 _EVERY_HOLDER = tuple(dict.fromkeys(name for names in _HOLDERS.values() for name in names))
 _SHAPE_OF_HOLDER = {
-    "choices": TranscriptShape.OPENAI_CHAT,
-    "input": TranscriptShape.OPENAI_RESPONSES,
-    "output": TranscriptShape.OPENAI_RESPONSES,
-    "contents": TranscriptShape.GEMINI,
-    "candidates": TranscriptShape.GEMINI,
-    "message": TranscriptShape.SESSION,
-    "payload": TranscriptShape.SESSION,
+    name: shape for shape, names in _HOLDERS.items() for name in names if name != "messages"
 }
+_SPEAKERS = frozenset(("user", "gemini"))
+# Where Copilot CLI says that a message of the user comes from, if nobody typed it.
+NOT_BY_PERSON = frozenset(("skill-invoked", "system", "hook", "agent"))
 _ITEMS = frozenset(("function_call", "function_call_output"))
 _ANTHROPIC_BLOCKS = frozenset(("tool_use", "tool_result", "thinking"))
 # Marks of a session's log on what its program, and not its user, wrote.
@@ -374,6 +371,7 @@ def _unpack(
 def _of_mapping(
     value: Mapping[str, object], names: Sequence[str], shape: TranscriptShape, depth: int
 ) -> Iterator[_Found]:
+    value = _by_its_speaker(value)
     if _is_by_program(value):
         yield NOT_TYPED
         return
@@ -385,6 +383,20 @@ def _of_mapping(
         yield NO_MESSAGE
     for name in holders:
         yield from _find_held(value, name, names, depth)
+
+
+def _by_its_speaker(value: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a message with its role, where it stands elsewhere: Gemini CLI, Copilot, opencode."""
+    kind, data, info = str(value.get("type")), value.get("data"), value.get("info")
+    if kind in _SPEAKERS and "content" in value:
+        return {"role": kind, **value}
+    if kind.endswith(".message") and isinstance(data, Mapping):
+        is_added = "agentId" in value or str(data.get("source")) in NOT_BY_PERSON
+        return {"role": kind.removesuffix(".message"), "isMeta": is_added, **data}
+    if isinstance(info, Mapping) and "role" in info:
+        typed = [part for part in _blocks(value.get("parts")) if not part.get("synthetic")]
+        return {"role": info.get("role"), "parts": typed}
+    return value
 
 
 def _is_by_program(value: Mapping[str, object]) -> bool:

@@ -8,7 +8,6 @@ import asyncio
 import functools
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from prowess import __version__

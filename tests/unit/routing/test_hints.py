@@ -53,6 +53,10 @@ def test_phrases_are_compared_without_case_width_and_spaces() -> None:
         "sí, hazlo",
         "d'accord, vas-y",
         "ja, mach das",
+        "ja bitte",
+        "sim, continua",
+        "да, давай",
+        "네, 해 주세요",
         "好的",
         "继续",
         "はい",
@@ -186,11 +190,20 @@ def test_a_skill_that_only_occurs_is_mentioned(message: str) -> None:
 
 @each_row(
     "message",
-    ["do not use deck-maker", "don't use deck-maker for this", "anything but that, not deck-maker",
-     "make slides without deck-maker", "use something other than deck-maker",
-     "use keynote instead of deck-maker", "never run deck-maker again"],
+    ["do not use deck-maker", "don't use deck-maker for this", "do not load the `deck-maker`",
+     "make slides without deck-maker", "use keynote instead of deck-maker",
+     "never run deck-maker again"],
 )  # fmt: skip
-def test_a_skill_that_is_refused_is_not_named(message: str) -> None:
+def test_a_skill_that_is_forbidden_is_refused(message: str) -> None:
+    assert _named(message) is Named.REFUSED
+
+
+@each_row(
+    "message",
+    ["anything but that, not deck-maker", "use something other than deck-maker",
+     "why don't you use deck-maker?", "you didn't use deck-maker", "why not deck-maker?"],
+)  # fmt: skip
+def test_a_skill_that_is_spoken_against_is_not_named(message: str) -> None:
     assert _named(message) is Named.NOT
 
 

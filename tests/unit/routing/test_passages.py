@@ -34,6 +34,7 @@ def _evidence(description: str = "Bakes bread.", **fields: object) -> SkillEvide
         ("Bakes bread. Never use it for cakes.", "Bakes bread."),
         ("Bakes bread. Skip when only toast is wanted.", "Bakes bread."),
         ("Bakes bread. Doesn't cover pastry.", "Bakes bread."),
+        ("Bakes bread. Don't skip it for toast.", "Bakes bread. Don't skip it for toast."),
         ("Bakes bread. For cakes, use cake-baker instead.", "Bakes bread."),
         ("Bakes bread. For cakes use `cake-baker`.", "Bakes bread."),
         ("Bakes bread. For cakes -> cake-baker.", "Bakes bread."),
@@ -254,3 +255,12 @@ def test_no_skill_makes_reading_raise(description: str, body: str) -> None:
 
     assert len(evidence.phrases) <= 24
     assert all(2 <= len(phrase) <= 200 for phrase in evidence.phrases)
+
+
+def test_what_is_not_to_be_skipped_is_what_it_is_for() -> None:
+    body = "**Don't skip when:**\n\n- The dough looks easy\n\n## Skip when\n\n- It is a cake\n"
+
+    evidence = _evidence(body=body)
+
+    assert "The dough looks easy" in evidence.phrases
+    assert evidence.negatives == ("It is a cake",)

@@ -278,3 +278,10 @@ def test_paths_are_left_out_where_enough_is_said_beside_them() -> None:
     assert "kubernetes" not in said
     assert "merge the old invoices" in said
     assert find_asking_part("look at src/docker/main.py") == "look at src/docker/main.py"
+
+
+def test_abbreviations_with_slashes_are_no_path() -> None:
+    said = find_asking_part("put the old scans as JPG/PNG/GIF into SRC/DOCS/out of my project")
+
+    assert "JPG/PNG/GIF" in said
+    assert "DOCS" not in said

@@ -8,6 +8,7 @@ from prowess.transcripts.turns import (
     NO_MESSAGE,
     NOT_TYPED,
     TOO_DEEP,
+    Role,
     Transcript,
     TranscriptRecord,
     TranscriptShape,
@@ -238,3 +239,45 @@ def test_the_calls_of_tools_are_told_with_the_start_of_their_input() -> None:
     told = [tell_calls(one) for one in messages]
 
     assert told == ['Bash {"a": 1}', f"run {'x' * 300}", "list {}", ""]
+
+
+_REPLY = "I cut the clip to ten seconds. Shall I add a title?"
+_PART = {"type": "text", "text": SAID}
+_ANSWER = {"type": "text", "text": _REPLY}
+_GEMINI = [
+    {"id": "1", "type": "user", "content": [{"text": SAID}]},
+    {"id": "2", "type": "gemini", "content": _REPLY, "toolCalls": [{"name": "cut"}]},
+]
+_COPILOT = [
+    {"type": "session.start", "data": {"sessionId": "s"}},
+    {"type": "user.message", "data": {"content": "be brief", "source": "system"}},
+    {"type": "user.message", "data": {"content": SAID}},
+    {"type": "tool.execution_start", "data": {"toolName": "cut"}},
+    {"type": "assistant.message", "data": {"content": _REPLY}},
+]
+_OPENCODE = [
+    {"info": {"role": "user"}, "parts": [{**_PART, "text": "x", "synthetic": True}, _PART]},
+    {"info": {"role": "assistant"}, "parts": [_ANSWER]},
+]
+
+
+@each_row(
+    "values",
+    [
+        # Gemini CLI keeps one document, and newer ones a line for each message.
+        ({"sessionId": "s", "messages": _GEMINI},),
+        ({"sessionId": "s", "kind": "main"}, *_GEMINI),
+        (*_COPILOT,),
+        ({"info": {"id": "s", "title": "Clips"}, "messages": _OPENCODE},),
+        ({"role": "user", "text": SAID}, {"role": "agent", "text": _REPLY}),
+    ],
+)
+def test_what_was_said_is_found_wherever_a_harness_says_who_speaks(
+    values: tuple[dict[str, object], ...],
+) -> None:
+    (turn,) = _read(*values).turns
+
+    assert [(said.role, said.text) for said in read_turns(turn.contents)] == [
+        (Role.USER, SAID),
+        (Role.ASSISTANT, _REPLY),
+    ]

@@ -120,7 +120,9 @@ def _steps(
 
 def _score_step(ranking: Ranking, place: int, choice: router.RouteChoice) -> ExplanationStep:
     score, least = float(ranking.scores[place]), choice.thresholds.load
-    detail = f"its score is {score:.2f}, and a skill is loaded from {least:.2f} on"
+    # Nobody is told that 0.50 is less than 0.50.
+    digits = 4 if score < least and round(score, 2) == round(least, 2) else 2
+    detail = f"its score is {score:.{digits}f}, and a skill is loaded from {least:.2f} on"
     if score >= least:
         return ExplanationStep(stage="score", passed=True, detail=detail)
     fix = "say in its description or in `examples` how users ask for this, in their words"

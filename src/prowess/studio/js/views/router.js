@@ -108,7 +108,7 @@ function Sentence({ value }) {
   const [best] = considered;
   if (decision === "load") return h("p", { class: "answer-words" }, "Would load ", names(matches), ": ", matched(matches[0]), ".");
   if (decision === "offer") return h("p", { class: "answer-words" }, "Would offer ", names(matches), ", and the agent decides: ", matched(matches[0]), ".");
-  if (!best) return h("p", { class: "answer-words" }, h("strong", null, "No skill"), ": there is none that this agent may use.");
+  if (!best) return h("p", { class: "answer-words" }, h("strong", null, "No skill"), value.notes.length ? ": the agent answers on its own." : ": there is none that this agent may use.");
   return [h("p", { class: "answer-words" }, h("strong", null, "No skill"), `${without(value.notReady)}: the agent answers on its own.`),
     h("p", { class: "answer-why" }, "The best, ", h("strong", null, best.name), `, scores ${scoreText(best.score)}; skills are offered from ${scoreText(value.offerThreshold)} and loaded from ${scoreText(value.threshold)} on.`)];
 }
