@@ -38,13 +38,13 @@ class ChatTurn:
     tool_calls: int = 0
 
 
-_SPEAKERS = {
+_SAID_BY = {
     Role.USER: "user human user-prompt",
     Role.ASSISTANT: "assistant agent ai gemini model text tool-call tool_call function_call",
     Role.SYSTEM: "system developer system-prompt",
     Role.TOOL: "tool function tool-return retry-prompt function_call_output",
 }
-_ROLES = {name: role for role, names in _SPEAKERS.items() for name in names.split()}
+_ROLES = {name: role for role, names in _SAID_BY.items() for name in names.split()}
 # What a program puts around words of its own in a message of its user; without an end, the rest.
 _WRAPPED = compile_late(
     r"<(?P<tag>local-command-[a-z]{1,20}|command-(?:message|name|args|contents)|system-reminder"
