@@ -23,13 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.language.corrections import (
-    MOST_WEIGHED,
-    RUNS,
-    describe,
-    list_runs,
-    may_set_a_rule,
-)
+from prowess.language.corrections import MOST_WEIGHED, RUNS, describe, list_runs, may_set_a_rule
 
 Numbers = NDArray[np.float32]
 Claims = NDArray[np.bool_]
@@ -298,14 +292,7 @@ def _write(head: str, names: Sequence[str], weights: Numbers, bias: float, bar: 
     rows = [(name, round(float(weight), 3)) for name, weight in zip(names, weights, strict=True)]
     lines = [f'"{name}" = {weight}' for name, weight in rows if weight]
     return "\n".join(
-        (
-            f"[{head}]",
-            f"bias = {bias:.4f}",
-            f"bar = {bar:.4f}",
-            f"[{head}.weights]",
-            *lines,
-            "",
-        )
+        (f"[{head}]", f"bias = {bias:.4f}", f"bar = {bar:.4f}", f"[{head}.weights]", *lines, "")
     )
 
 

@@ -144,8 +144,7 @@ class Trainer:
         steps = max(1, math.ceil(len(rows) / config.batch)) * config.epochs
         warm = max(1, steps // 10)
         schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimiser,
-            lambda step: min(1.0, (step + 1) / warm) * max(0.02, 1 - step / steps),
+            optimiser, lambda step: min(1.0, (step + 1) / warm) * max(0.02, 1 - step / steps)
         )
         started = time.time()
         for epoch in range(config.epochs):

@@ -114,11 +114,7 @@ def _encode_ms(world: World) -> float:
     """Return what it takes to write the same status as JSON once."""
     command = ["-m", "prowess", "list", "--json", "-w", str(world.workspace)]
     told = subprocess.run(
-        [sys.executable, *command],
-        env=world.environ,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
+        [sys.executable, *command], env=world.environ, stdout=subprocess.PIPE, text=True, check=True
     )
     value = json.loads(told.stdout)
     return median_ms(lambda: json.dumps(value, ensure_ascii=False, separators=(",", ":")), 20)

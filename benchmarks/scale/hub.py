@@ -312,11 +312,7 @@ def measure_bytes(database: HubDatabase, count: int, folder: Path) -> dict[str, 
     if not database.is_server:
         size = sum(path.stat().st_size for path in folder.glob("hub.db*"))
         return {"file_bytes": size / count}
-    names = {
-        "vector_index": NEAR_INDEX,
-        "word_index": _WORD_INDEX,
-        "key": "hub_documents_pkey",
-    }
+    names = {"vector_index": NEAR_INDEX, "word_index": _WORD_INDEX, "key": "hub_documents_pkey"}
     with database.reading() as connection:
 
         def measure_one(size: sa.Function[Any]) -> float:

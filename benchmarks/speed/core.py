@@ -27,10 +27,7 @@ _WORDS = (
     "cluster", "backup", "restore", "review", "merge", "branch", "ticket", "customer", "order",
     "price", "forecast", "chart", "audit", "token", "schedule",
 )  # fmt: skip
-_LIMITS = {
-    "maxCandidatesPerRoot": 20_000,
-    "maxSkillsLoadedPerSource": 20_000,
-}
+_LIMITS = {"maxCandidatesPerRoot": 20_000, "maxSkillsLoadedPerSource": 20_000}
 
 
 def write_skills(root: Path, count: int) -> list[Path]:
@@ -78,11 +75,7 @@ def make_world(folder: Path, count: int) -> tuple[dict[str, str], Path, list[Pat
         path.mkdir(parents=True)
     (state / "prowess.json").write_text(json.dumps({"skills": {"limits": _LIMITS}}))
     paths = write_skills(workspace / "skills", count)
-    environ = {
-        "HOME": str(folder / "home"),
-        "PROWESS_HOME": str(state),
-        "PATH": os.environ["PATH"],
-    }
+    environ = {"HOME": str(folder / "home"), "PROWESS_HOME": str(state), "PATH": os.environ["PATH"]}
     return environ, workspace, paths
 
 

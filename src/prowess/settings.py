@@ -80,9 +80,7 @@ class LoadSettings:
         guarded=True,
     )
     watch: bool = setting(
-        FLAG,
-        "Whether a long-running process watches the skill folders for changes.",
-        default=True,
+        FLAG, "Whether a long-running process watches the skill folders for changes.", default=True
     )
     watch_debounce_ms: int = setting(
         count(0),

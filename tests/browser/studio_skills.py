@@ -150,11 +150,7 @@ def _not_ready(frames: Mapping[str, Any]) -> tuple[Written, ...]:
             name="video-frames",
             description="Take stills out of a video. Use for thumbnails and frame-by-frame looks.",
             body="# Video frames\n\n```sh\nprowess-frames input.mp4 --every 5s\n```\n",
-            metadata={
-                "emoji": "🎞",
-                "requires": {"bins": [NO_PROGRAM]},
-                "install": [frames],
-            },
+            metadata={"emoji": "🎞", "requires": {"bins": [NO_PROGRAM]}, "install": [frames]},
         ),
         Written(
             name="voice-call",

@@ -54,12 +54,7 @@ def hostile_skill() -> str:
                     "config": [bad("config")],
                 },
                 "install": [
-                    {
-                        "kind": "download",
-                        "label": bad("label"),
-                        "url": LINK,
-                        "bins": [bad("bin")],
-                    }
+                    {"kind": "download", "label": bad("label"), "url": LINK, "bins": [bad("bin")]}
                 ],
             }
         },

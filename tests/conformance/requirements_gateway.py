@@ -98,21 +98,14 @@ GATEWAY: tuple[Requirement, ...] = (
     ),
     *required(
         "openclaw 3.3",
-        {
-            "gateway:nodes": "What a connected node has counts until it leaves, and it may little.",
-        },
+        {"gateway:nodes": "What a connected node has counts until it leaves, and it may little."},
     ),
     *required(
-        "openclaw 9.1",
-        {
-            "gateway:install-options": "skills.status offers what could be installed.",
-        },
+        "openclaw 9.1", {"gateway:install-options": "skills.status offers what could be installed."}
     ),
     *required(
         "openclaw 10",
-        {
-            "gateway:unknown-agent": "An unknown agent is refused as given, with the field.",
-        },
+        {"gateway:unknown-agent": "An unknown agent is refused as given, with the field."},
     ),
     *required(
         "openclaw 10.1",
@@ -133,9 +126,7 @@ GATEWAY: tuple[Requirement, ...] = (
     ),
     *required(
         "openclaw 10.2",
-        {
-            "gateway:install-fails": "A failed install answers with payload and error.",
-        },
+        {"gateway:install-fails": "A failed install answers with payload and error."},
     ),
     *required(
         "openclaw 10.3",
@@ -172,7 +163,7 @@ GATEWAY: tuple[Requirement, ...] = (
         {
             "gateway:config-retry": (
                 "A client that reads again after a stale hash succeeds, and nothing is lost."
-            ),
+            )
         },
     ),
     *required(

@@ -202,9 +202,7 @@ READING: tuple[Requirement, ...] = (
     ),
     *required(
         "openclaw 1.2",
-        {
-            "dialect:homepage-aliases": "homepage, website and url are one; the metadata's wins.",
-        },
+        {"dialect:homepage-aliases": "homepage, website and url are one; the metadata's wins."},
     ),
     *required(
         "openclaw 1.3",
@@ -215,9 +213,7 @@ READING: tuple[Requirement, ...] = (
     ),
     *required(
         "openclaw 1.4",
-        {
-            "limits:broken-do-not-count": "Broken candidates do not use up the limit of a source.",
-        },
+        {"limits:broken-do-not-count": "Broken candidates do not use up the limit of a source."},
     ),
     *required(
         "openclaw 1.5",
@@ -244,9 +240,7 @@ READING: tuple[Requirement, ...] = (
     ),
     *required(
         "openclaw 2.6",
-        {
-            "sources:tilde": "A tilde in an extra folder is the home; blanks are dropped.",
-        },
+        {"sources:tilde": "A tilde in an extra folder is the home; blanks are dropped."},
     ),
     *required(
         "openpocket 1.1",
@@ -257,9 +251,7 @@ READING: tuple[Requirement, ...] = (
     ),
     *required(
         "agent-skills standard",
-        {
-            "dialect:standard": "The six keys of the standard are a dialect of their own.",
-        },
+        {"dialect:standard": "The six keys of the standard are a dialect of their own."},
     ),
     *required(
         "own",

@@ -53,7 +53,7 @@ RUNS: tuple[Requirement, ...] = (
         {
             "run:session-snapshots": (
                 "A session keeps its snapshot in the store and refreshes it on the next turn."
-            ),
+            )
         },
     ),
     *required(

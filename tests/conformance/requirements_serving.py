@@ -46,7 +46,7 @@ SERVING: tuple[Requirement, ...] = (
         {
             "verdict:allowlist": (
                 "skills.allowBundled blocks bundled skills it does not name; empty blocks none."
-            ),
+            )
         },
     ),
     *required(
@@ -70,16 +70,11 @@ SERVING: tuple[Requirement, ...] = (
         },
     ),
     *required(
-        "openclaw 4",
-        {
-            "filter:everywhere": "The filter reaches check, snapshot and prompt.",
-        },
+        "openclaw 4", {"filter:everywhere": "The filter reaches check, snapshot and prompt."}
     ),
     *required(
         "openclaw 3.2",
-        {
-            "filter:not-readiness": "Readiness ignores the agent filter; visibility does not.",
-        },
+        {"filter:not-readiness": "Readiness ignores the agent filter; visibility does not."},
     ),
     *required(
         "spec skills/Snapshot",
@@ -113,15 +108,10 @@ SERVING: tuple[Requirement, ...] = (
         {
             "snapshot:lists-what-is-usable": (
                 "Skills hidden from the model are in the list but not in the prompt."
-            ),
+            )
         },
     ),
-    *required(
-        "openclaw 1.3",
-        {
-            "snapshot:skill-key": "Without a skillKey the name counts.",
-        },
-    ),
+    *required("openclaw 1.3", {"snapshot:skill-key": "Without a skillKey the name counts."}),
     *required(
         "spec skills/Watcher",
         {
@@ -138,10 +128,7 @@ SERVING: tuple[Requirement, ...] = (
         },
     ),
     *required(
-        "openclaw 2.6",
-        {
-            "watcher:switch": "skills.load.watch: false switches watching off.",
-        },
+        "openclaw 2.6", {"watcher:switch": "skills.load.watch: false switches watching off."}
     ),
     *required(
         "spec skills/Prompt block",
@@ -190,7 +177,7 @@ SERVING: tuple[Requirement, ...] = (
         {
             "prompt:node-note": (
                 "A note about remote machines stands before the block when it fits."
-            ),
+            )
         },
     ),
     *required(
@@ -242,7 +229,7 @@ SERVING: tuple[Requirement, ...] = (
         {
             "validate:openpocket-codes": (
                 "The strict rules for names, folders and files have their codes."
-            ),
+            )
         },
     ),
     *required(
@@ -250,7 +237,7 @@ SERVING: tuple[Requirement, ...] = (
         {
             "validate:strict-standard": (
                 "--strict holds a file to the whole standard, otherwise it is advice."
-            ),
+            )
         },
     ),
     *required(
@@ -265,7 +252,7 @@ SERVING: tuple[Requirement, ...] = (
         {
             "terminal:name-lookup": (
                 "A skill is found by name, key, case and separators; two candidates are none."
-            ),
+            )
         },
     ),
     *required(
@@ -273,7 +260,7 @@ SERVING: tuple[Requirement, ...] = (
         {
             "terminal:escape-sequences-removed": (
                 "Escape sequences of a skill never reach a terminal."
-            ),
+            )
         },
     ),
     *required(

@@ -130,9 +130,7 @@ WORKSHOP: tuple[Requirement, ...] = (
     ),
     *required(
         "spec workshop/Prompt guidance",
-        {
-            "workshop:guidance": "Agents are told in a short block, one line differs by policy.",
-        },
+        {"workshop:guidance": "Agents are told in a short block, one line differs by policy."},
     ),
     *required(
         "spec workshop/Terminal",
@@ -147,9 +145,7 @@ WORKSHOP: tuple[Requirement, ...] = (
     ),
     *required(
         "spec workshop/Logs",
-        {
-            "workshop:logs": "The six lines of the document are logged, structured, unforged.",
-        },
+        {"workshop:logs": "The six lines of the document are logged, structured, unforged."},
     ),
     *required(
         "own",

@@ -31,16 +31,7 @@ from .connect_bench import (
     words_only,
 )
 from .gateway_bench import WAIT_S, Gateway, serving
-from .world import (
-    NO_SUCH_BIN,
-    TIMEOUT_S,
-    Json,
-    World,
-    accept_all,
-    command,
-    piped,
-    requires,
-)
+from .world import NO_SUCH_BIN, TIMEOUT_S, Json, World, accept_all, command, piped, requires
 
 CLAUDE = PROMPTS[0]
 CANARY = "zanzibar-quokka"

@@ -73,8 +73,7 @@ def test_a_skill_that_was_listed_and_not_used_and_then_corrected_was_missed(home
 
 @pytest.mark.requirement("connect:missed")
 @pytest.mark.parametrize(
-    "later",
-    [COMMAND, "/pdf-forms", "use the pdf-forms skill", "please use pdf-forms for that"],
+    "later", [COMMAND, "/pdf-forms", "use the pdf-forms skill", "please use pdf-forms for that"]
 )
 def test_a_skill_that_the_person_had_to_call_was_missed(home: World, later: str) -> None:
     listed(home).says(TAX).answers(BY_HAND).says(later).uses("pdf-forms").answers("Done.").saved()

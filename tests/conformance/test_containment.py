@@ -11,12 +11,7 @@ import prowess
 from .world import Result, World
 
 PRIVATE_TIERS = ("openclaw-managed", "agents-skills-personal", "harness-personal")
-SHARED_TIERS = (
-    "openclaw-workspace",
-    "agents-skills-project",
-    "harness-project",
-    "openclaw-extra",
-)
+SHARED_TIERS = ("openclaw-workspace", "agents-skills-project", "harness-project", "openclaw-extra")
 
 
 def with_extra(world: World, **load: object) -> None:

@@ -414,5 +414,5 @@ def test_names_in_a_trace_are_not_places_of_files(lab: Lab) -> None:
     lab.assert_safe()
     assert victim.read_text(encoding="utf-8") == "precious\n"
     assert {path.name for path in lab.world.root.iterdir()} <= {
-        *("home", "ws", "bin", "traces", "victim.jsonl"),
+        *("home", "ws", "bin", "traces", "victim.jsonl")
     }

@@ -33,9 +33,7 @@ def test_the_address_is_the_first_line_and_comes_at_once(world: World) -> None:
 
 
 @pytest.mark.requirement("gateway:banner", "gateway:loopback-without-token")
-def test_people_are_told_the_address_and_that_only_this_machine_can_reach_it(
-    world: World,
-) -> None:
+def test_people_are_told_the_address_and_that_only_this_machine_can_reach_it(world: World) -> None:
     with started(world, "--port", "0", env={"PYTHONUNBUFFERED": "1"}) as (child, log):
         text = heard(child, lambda found: re.search(r"127\.0\.0\.1:\d+", found) is not None)
         child.send_signal(signal.SIGTERM)

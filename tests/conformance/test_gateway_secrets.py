@@ -24,8 +24,7 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
     # back before the gateway looked is rightly not told.
     world = World(tmp_path)
     config = crowd(
-        world,
-        entries={"spy": {"apiKey": PLANTED["key"], "env": {"SPY_TOKEN": PLANTED["env"]}}},
+        world, entries={"spy": {"apiKey": PLANTED["key"], "env": {"SPY_TOKEN": PLANTED["env"]}}}
     )
     config["channels"] = {"chat": {"botToken": PLANTED["channel"]}}
     world.config(config)

@@ -452,8 +452,7 @@ def test_a_missing_tool_is_explained_and_never_fetched_by_a_script(
 
 @pytest.mark.requirement("install:arguments")
 @pytest.mark.parametrize(
-    ("kind", "key"),
-    [("node", "package"), ("brew", "formula"), ("go", "module"), ("uv", "package")],
+    ("kind", "key"), [("node", "package"), ("brew", "formula"), ("go", "module"), ("uv", "package")]
 )
 def test_a_package_name_that_is_more_than_a_name_starts_nothing(
     world: World, kind: str, key: str

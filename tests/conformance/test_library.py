@@ -112,9 +112,7 @@ def test_show_lists_the_sections_with_their_lines(world: World) -> None:
 
 
 @pytest.mark.requirement("skill:resources")
-def test_the_resources_of_a_skill_are_its_files_without_links_and_vendor_code(
-    world: World,
-) -> None:
+def test_the_resources_of_a_skill_are_its_files_without_links_and_vendor_code(world: World) -> None:
     folder = world.skill("alpha").parent
     world.file(folder / "scripts" / "run.sh", "exit 0\n")
     world.file(folder / "node_modules" / "x" / "index.js", "1\n")

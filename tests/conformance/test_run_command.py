@@ -131,9 +131,7 @@ def test_a_reference_that_leads_nowhere_is_one_clean_sentence(world: World) -> N
 
 
 @pytest.mark.requirement("runcmd:prompt-file")
-def test_the_child_finds_the_prompt_in_a_private_file_that_is_gone_afterwards(
-    world: World,
-) -> None:
+def test_the_child_finds_the_prompt_in_a_private_file_that_is_gone_afterwards(world: World) -> None:
     child = script(
         world,
         "import json, os\n"

@@ -278,11 +278,7 @@ def test_a_dispatched_command_is_a_tool_call(world: World) -> None:
     asked = invoke(world, "/ship_it --to staging\n  now  $ARGUMENTS")
 
     assert asked["kind"] == "tool"
-    assert asked["command"]["dispatch"] == {
-        "kind": "tool",
-        "toolName": "shipper",
-        "argMode": "raw",
-    }
+    assert asked["command"]["dispatch"] == {"kind": "tool", "toolName": "shipper", "argMode": "raw"}
     assert asked["toolName"] == "shipper"
     assert asked["toolCall"] == {
         "command": "--to staging\n  now  $ARGUMENTS",

@@ -132,8 +132,7 @@ def test_a_tilde_in_an_extra_folder_is_the_home(world: World) -> None:
     "precedence:workspace-over-bundled",
 )
 @pytest.mark.parametrize(
-    ("lower", "higher"),
-    [*itertools.pairwise(TIERS), ("openclaw-bundled", "openclaw-workspace")],
+    ("lower", "higher"), [*itertools.pairwise(TIERS), ("openclaw-bundled", "openclaw-workspace")]
 )
 def test_the_higher_source_wins_by_name(world: World, lower: str, higher: str) -> None:
     load(world)
@@ -241,10 +240,7 @@ def test_two_skills_of_one_name_in_one_source_give_one_winner(world: World) -> N
     assert len(document["shadowed"]) == 1
 
 
-NEUTRAL = {
-    "$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json",
-    "name": "acme",
-}
+NEUTRAL = {"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "acme"}
 OPENCLAW = {"id": "acme", "skills": ["./skills"]}
 
 

@@ -163,11 +163,7 @@ def test_enable_writes_the_profiles_of_the_document(world: World, profile: str) 
     entry = written["plugins"]["entries"]["skill-workshop"]
     capture, policy, mode = PROFILES[profile]
     assert entry["enabled"] is True
-    assert entry["config"] == {
-        "autoCapture": capture,
-        "approvalPolicy": policy,
-        "reviewMode": mode,
-    }
+    assert entry["config"] == {"autoCapture": capture, "approvalPolicy": policy, "reviewMode": mode}
     assert written["plugins"]["entries"]["other"] == {"a": 1}
     assert written["skills"] == {"allowBundled": []}
 

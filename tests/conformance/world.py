@@ -305,11 +305,7 @@ class World:
             store.close()
 
     def document(
-        self,
-        name: str,
-        *args: str | Path,
-        env: Variables | None = None,
-        cwd: Path | None = None,
+        self, name: str, *args: str | Path, env: Variables | None = None, cwd: Path | None = None
     ) -> Json:
         """`prowess NAME --json`, calm, with an exit code of 0 or 1."""
         result = self.run(name, *args, "--json", env=env, cwd=cwd).calm()

@@ -131,10 +131,7 @@ class Sigstore:
             "kind": "hashedrekord",
             "spec": {
                 "data": {"hash": {"algorithm": "sha256", "value": raw.hex()}},
-                "signature": {
-                    "content": _text(signature),
-                    "publicKey": {"content": _text(pem)},
-                },
+                "signature": {"content": _text(signature), "publicKey": {"content": _text(pem)}},
             },
         }
         message = {

@@ -74,8 +74,7 @@ def test_neither_keeps_a_secret_from_a_reason_nor_a_long_line(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["{", "[]", '{"acceptances": 1}', '{"acceptances": [{"skill": "bread"}, 3]}', "\ud800"],
+    "text", ["{", "[]", '{"acceptances": 1}', '{"acceptances": [{"skill": "bread"}, 3]}', "\ud800"]
 )
 def test_what_cannot_be_read_accepts_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_bytes(text.encode("utf-8", "surrogatepass"))

@@ -100,10 +100,7 @@ def test_skills_are_found_by_what_is_to_be_done(run: Run) -> None:
     ],
 )
 def test_what_is_wrong_comes_back_as_text(
-    run: Run,
-    name: str,
-    arguments: str | dict[str, object],
-    said: str,
+    run: Run, name: str, arguments: str | dict[str, object], said: str
 ) -> None:
     answer = call_tool(run, name, arguments)
 

@@ -75,9 +75,7 @@ class Claw3D:
         url = f"ws://localhost:{self._world.port}"
         self._socket = self._stack.enter_context(
             connect(
-                url,
-                origin=Origin(f"http://localhost:{self._world.port}"),
-                open_timeout=PATIENCE_S,
+                url, origin=Origin(f"http://localhost:{self._world.port}"), open_timeout=PATIENCE_S
             )
         )
         challenge = self._receive()

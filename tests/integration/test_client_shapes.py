@@ -15,10 +15,7 @@ PATIENCE = 60
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     made = Served(tmp_path_factory.mktemp("world"))
-    made.skill(
-        "invoices",
-        "Writes invoices for customers. Use when the user wants an invoice.",
-    )
+    made.skill("invoices", "Writes invoices for customers. Use when the user wants an invoice.")
     made.skill("papers", metadata={"openclaw": {"requires": {"anyBins": ["no-such-tool"]}}})
     made.configure(plugins={"entries": {"skill-workshop": {"enabled": True}}})
     with served(made) as running:

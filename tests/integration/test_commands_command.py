@@ -74,11 +74,7 @@ def test_the_list_holds_what_a_person_may_call(capsys: pytest.CaptureFixture[str
     ours = {row["name"]: row for row in listed["commands"] if "openclaw-workspace" in row.values()}
     assert (code, listed["agentId"]) == (0, "main")
     assert set(ours) == {"code_review", "notify", "review_2"}
-    assert ours["notify"]["dispatch"] == {
-        "kind": "tool",
-        "toolName": "send_note",
-        "argMode": "raw",
-    }
+    assert ours["notify"]["dispatch"] == {"kind": "tool", "toolName": "send_note", "argMode": "raw"}
     assert ours["review_2"]["modelVisible"] is False
 
 

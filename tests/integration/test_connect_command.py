@@ -308,10 +308,7 @@ def _holds(text: bytes) -> Callable[[Path], object]:
     ],
 )
 def test_what_cannot_be_edited_is_left_alone_and_named(
-    spoil: Callable[[Path], object],
-    words: str,
-    world: Path,
-    capsys: pytest.CaptureFixture[str],
+    spoil: Callable[[Path], object], words: str, world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = _settings(world)
     spoil(path)

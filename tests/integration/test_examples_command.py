@@ -393,10 +393,7 @@ def test_a_person_sees_which_skill_is_being_done(world: World) -> None:
 
     # A bar may have stood there before.
     lines = drawn.replace("\x1b[K", "").splitlines()
-    assert [line for line in lines if line.startswith(("1/", "2/"))] == [
-        "1/2 mail",
-        "2/2 deploy",
-    ]
+    assert [line for line in lines if line.startswith(("1/", "2/"))] == ["1/2 mail", "2/2 deploy"]
 
 
 # The library

@@ -198,9 +198,7 @@ def test_the_terminal_prints_text_json_and_sarif_and_ends_with_one_for_stale_lin
     assert main(["fresh", "-w", str(root)]) == 0
 
 
-def test_a_stale_section_is_marked_for_the_agent_and_weighs_less_in_routing(
-    tmp_path: Path,
-) -> None:
+def test_a_stale_section_is_marked_for_the_agent_and_weighs_less_in_routing(tmp_path: Path) -> None:
     root = tmp_path / "p"
     body = "# Builds\n\n## Steps\n\nRun `make releese` to polish the zeppelin hull.\n"
     _write_skill(root, "builds", body)

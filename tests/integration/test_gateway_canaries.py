@@ -256,10 +256,7 @@ def test_a_credential_in_a_proposal_is_refused_and_repeated_nowhere(
     ]
     with visited(house) as peer:
         made = peer.call("skills.proposals.create", given)["payload"]
-        seen = {
-            "proposalId": made["record"]["id"],
-            "expectedRevisionHash": made["revisionHash"],
-        }
+        seen = {"proposalId": made["record"]["id"], "expectedRevisionHash": made["revisionHash"]}
 
     _ask_everything(
         house,

@@ -173,10 +173,7 @@ def test_what_a_client_does_itself_is_told_to_all_of_them_once(house: House, pee
         assert _heard(house, other) == []
     given = {"name": "Packing", "description": "Packs. Use it.", "content": "# P\n\n- Weigh it.\n"}
     shown = peer.call("skills.proposals.create", given)["payload"]
-    decision = {
-        "proposalId": shown["record"]["id"],
-        "expectedRevisionHash": shown["revisionHash"],
-    }
+    decision = {"proposalId": shown["record"]["id"], "expectedRevisionHash": shown["revisionHash"]}
     peer.call("skills.proposals.apply", decision)
     created, applied = peer.event("skills.proposal"), peer.event("skills.proposal")
     changed = peer.event("skills.changed")

@@ -69,10 +69,7 @@ class World:
         if load_threshold is not None:
             routing["loadThreshold"] = load_threshold
         entry = {"enabled": workshop, "config": {"autoCapture": workshop}}
-        values = {
-            "skills": {"routing": routing},
-            "plugins": {"entries": {"skill-workshop": entry}},
-        }
+        values = {"skills": {"routing": routing}, "plugins": {"entries": {"skill-workshop": entry}}}
         (self.state / "prowess.json").write_text(json.dumps(values), encoding="utf-8")
 
     @property

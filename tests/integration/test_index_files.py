@@ -115,10 +115,7 @@ def test_the_same_skills_are_indexed_once_for_all_processes(files: KeptFiles) ->
     assert [skill.name for skill in built.index.skills] == ["bread-baker", "bike-repair"]
 
 
-@pytest.mark.parametrize(
-    "change",
-    ["order", "text", "examples", "encoder", "hidden"],
-)
+@pytest.mark.parametrize("change", ["order", "text", "examples", "encoder", "hidden"])
 def test_anything_that_changes_an_index_makes_another(files: KeptFiles, change: str) -> None:
     first, _ = builder(files)
     second, vectors = builder(files)

@@ -337,9 +337,7 @@ def _interrupted(world: World, server: Server | None = None) -> tuple[int, str]:
     return process.returncode, out + err
 
 
-def test_pieces_of_output_are_cleaned_as_whole_lines(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_pieces_of_output_are_cleaned_as_whole_lines(capsys: pytest.CaptureFixture[str]) -> None:
     with Live(quiet=False) as live:
         for piece in ("a\x1b", "[2Jb\n", "c\rd\n", "x" * 5000, "e"):
             live.output("stdout", piece)

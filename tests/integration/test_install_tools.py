@@ -94,10 +94,7 @@ def serve_package(server: Server, marker: Path, name: str = "framer") -> str:
             archive.addfile(member, io.BytesIO(text.encode()))
     body = packed.getvalue()
     digest = base64.b64encode(hashlib.sha512(body).digest()).decode()
-    place = {
-        "tarball": server.url(f"/{name}/-/{name}-1.0.0.tgz"),
-        "integrity": f"sha512-{digest}",
-    }
+    place = {"tarball": server.url(f"/{name}/-/{name}-1.0.0.tgz"), "integrity": f"sha512-{digest}"}
     known = {
         "name": name,
         "dist-tags": {"latest": "1.0.0"},

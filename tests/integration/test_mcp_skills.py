@@ -9,11 +9,7 @@ from pathlib import Path
 
 import pytest
 from mcp import Client, MCPError
-from mcp_types import (
-    BlobResourceContents,
-    PaginatedRequestParams,
-    TextResourceContents,
-)
+from mcp_types import BlobResourceContents, PaginatedRequestParams, TextResourceContents
 from tests.integration.mcp_world import (
     BINARY,
     LEGACY,

@@ -43,10 +43,7 @@ from prowess.host.config import file
 from prowess.host.files.state_files import ACCEPTANCES_FILE
 
 ADDRESS = "skill://alpha/SKILL.md"
-NEWS = {
-    "notifications/resources/list_changed",
-    "notifications/prompts/list_changed",
-}
+NEWS = {"notifications/resources/list_changed", "notifications/prompts/list_changed"}
 
 
 @pytest.fixture
@@ -77,9 +74,7 @@ async def _told(client: Client, world: McpWorld) -> None:
     heard: set[ServerEvent] = set()
     uri = "skill://alpha/SKILL.md"
     async with client.listen(
-        resources_list_changed=True,
-        prompts_list_changed=True,
-        resource_subscriptions=[uri],
+        resources_list_changed=True, prompts_list_changed=True, resource_subscriptions=[uri]
     ) as stream:
         world.skill("beta")
         world.skill("alpha", "Lands rockets.")
@@ -174,10 +169,7 @@ def test_abandoned_sessions_of_older_clients_keep_nobody_out(
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
     hello |= {"clientInfo": {"name": "test", "version": "1"}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
-    headers = {
-        "Accept": "application/json, text/event-stream",
-        "Authorization": f"Bearer {TOKEN}",
-    }
+    headers = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {TOKEN}"}
 
     with served(world):
         url = f"http://127.0.0.1:{world.port}/mcp"

@@ -200,11 +200,7 @@ def test_kept_folders_are_named_and_hold_what_was_made(
             "plugins.entries.skill-workshop.config.reviewMood is not known here; it is kept",
         ),
         (GOOD + '  - call: {"action": "dance"}\n', "the call", "error: unknown action"),
-        (
-            GOOD + '  - call: {"action": "status"}\n    error: no way\n',
-            "the call",
-            '"pending": 1',
-        ),
+        (GOOD + '  - call: {"action": "status"}\n    error: no way\n', "the call", '"pending": 1'),
         (GOOD + '  - reviewer: {"action": "none"}\n', "reviewer", "0 questions"),
         (
             HEAD + CONFIG.replace("heuristic", "llm") + CORRECTION + STEPS,

@@ -46,9 +46,7 @@ def test_what_is_accepted_no_longer_quarantines_and_is_shown_as_accepted(
 
 
 @pytest.mark.usefixtures("skill")
-def test_an_acceptance_is_listed_and_can_be_taken_back(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_acceptance_is_listed_and_can_be_taken_back(capsys: pytest.CaptureFixture[str]) -> None:
     main(["scan", *ACCEPT])
 
     assert _json(capsys, "accepted")[1]["accepted"][0]["reason"] == "our own installer"

@@ -61,9 +61,7 @@ def test_a_skill_of_a_local_repository_is_added_locked_and_listed(
 
 @pytest.mark.usefixtures("repository")
 def test_two_people_who_add_the_same_write_the_same_lock(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     locks = []
     for name, order in (("one", ("notes", "deploy")), ("two", ("deploy", "notes"))):

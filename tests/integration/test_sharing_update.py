@@ -242,9 +242,7 @@ def test_a_source_that_gives_something_else_than_the_lock_says_is_refused(
 
 
 @pytest.mark.usefixtures("repository")
-def test_what_was_edited_stays_unless_it_is_forced_and_then_waits_in_the_trash(
-    home: Home,
-) -> None:
+def test_what_was_edited_stays_unless_it_is_forced_and_then_waits_in_the_trash(home: Home) -> None:
     edit(home, "More text.", "My text.")
 
     code, found = home.json("sync", "--frozen")

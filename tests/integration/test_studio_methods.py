@@ -483,10 +483,7 @@ def test_only_the_last_change_of_a_skill_can_be_taken_back(world: StudioWorld, p
     page = world.roots["work"] / "code-review" / "SKILL.md"
     text = page.read_text().replace("Be kind.", "Be kind and brief.")
     later = _asked(peer, "skills.proposals.update", {"skillName": "code-review", "content": text})
-    decision = {
-        "proposalId": later["record"]["id"],
-        "expectedRevisionHash": later["revisionHash"],
-    }
+    decision = {"proposalId": later["record"]["id"], "expectedRevisionHash": later["revisionHash"]}
     _asked(peer, "skills.proposals.apply", decision)
 
     first = _asked(peer, "skills.proposals.inspect", {"proposalId": world.proposals["applied"]})

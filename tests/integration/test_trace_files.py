@@ -86,11 +86,7 @@ def test_a_line_that_is_too_long_is_counted(
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [
-        ("", "is empty"),
-        ("words\nonly\n", "2 not JSON"),
-        (b"\xff\xfe{\x00}\x00", "UTF-16"),
-    ],
+    [("", "is empty"), ("words\nonly\n", "2 not JSON"), (b"\xff\xfe{\x00}\x00", "UTF-16")],
 )
 def test_a_file_without_a_single_value_says_so(
     tmp_path: Path, content: str | bytes, problem: str

@@ -17,12 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.errors import (
-    ProposalFolderError,
-    ProposalStaleError,
-    ProposalStateError,
-    StoreError,
-)
+from prowess.errors import ProposalFolderError, ProposalStaleError, ProposalStateError, StoreError
 from prowess.host.store.database import open_file
 from prowess.host.store.proposals import StoredProposals
 from prowess.host.writers.change import SkillFolder
@@ -126,9 +121,7 @@ def once(step: str, act: Callable[[], None]) -> Hook:
     return hook
 
 
-def test_a_write_that_lasted_without_its_record_is_recorded_with_a_way_back(
-    tmp_path: Path,
-) -> None:
+def test_a_write_that_lasted_without_its_record_is_recorded_with_a_way_back(tmp_path: Path) -> None:
     place = Place(tmp_path).begin()
     proposal = place.suggest()
     folder = SkillFolder(place.work / "skills", "notes", tmp_path / "state")
@@ -226,9 +219,7 @@ def test_a_store_that_cannot_grow_is_said_and_nothing_is_written(
     assert place.files() == new_files(proposal)
 
 
-def test_a_disk_that_is_full_from_any_step_on_leaves_the_old_or_the_new(
-    quick_folder: Path,
-) -> None:
+def test_a_disk_that_is_full_from_any_step_on_leaves_the_old_or_the_new(quick_folder: Path) -> None:
     ends = set()
     for number in range(0, 400, 9):
         place = Place(quick_folder / str(number)).begin()

@@ -205,9 +205,7 @@ class Streamed:
         part = event.part
         self._channel.put(
             ToolCalled(
-                call_id=part.tool_call_id,
-                name=part.tool_name,
-                arguments=part.args_as_json_str(),
+                call_id=part.tool_call_id, name=part.tool_name, arguments=part.args_as_json_str()
             )
         )
 

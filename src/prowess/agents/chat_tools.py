@@ -490,11 +490,7 @@ class ChatTools:
         except NotShown as problem:
             return f"Error: the command {problem}. It did not run."
         question = ApprovalAsked(
-            call_id=call_id,
-            tool="shell",
-            command=command,
-            shown=shown,
-            folder=self._run.workspace,
+            call_id=call_id, tool="shell", command=command, shown=shown, folder=self._run.workspace
         )
         if not await self._ask_permission(question):
             return _DENIED

@@ -258,9 +258,6 @@ def _endpoint(settings: ModelSettings, environ: Mapping[str, str]) -> Model:
     # Without it, an answer that breaks off looks like one that is complete.
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
     provider = OpenAICompatibleProvider(
-        "endpoint",
-        base_url=settings.endpoint,
-        api_key=key or None,
-        profile=profile,
+        "endpoint", base_url=settings.endpoint, api_key=key or None, profile=profile
     )
     return OpenAIChatModel(settings.name, provider=provider)

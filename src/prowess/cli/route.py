@@ -246,11 +246,7 @@ def _print_generated(found: GeneratedExamples, verdict: str) -> None:
         print_table(
             (Column("Request", flexible=True), Column("Before"), Column("After")),
             [
-                (
-                    Cell(_show(kept)),
-                    Cell(_stand(kept.before), "dim"),
-                    Cell(_stand(kept.after)),
-                )
+                (Cell(_show(kept)), Cell(_stand(kept.before), "dim"), Cell(_stand(kept.after)))
                 for kept in found.kept
             ],
         )

@@ -22,11 +22,7 @@ def to_sarif(reports: Sequence[Report]) -> Json:
 
 def log(rules: Sequence[Json], results: Sequence[Json]) -> Json:
     """Return a SARIF log of one run."""
-    driver = {
-        "name": "prowess",
-        "version": __version__,
-        "rules": list(rules),
-    }
+    driver = {"name": "prowess", "version": __version__, "rules": list(rules)}
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",

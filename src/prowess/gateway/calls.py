@@ -168,10 +168,7 @@ def collect_methods(group: object) -> tuple[Method, ...]:
 
 _ROW = "rpc_row"
 MOST_FIELD_CHARS = 120
-_SENTENCES = {
-    "extra_forbidden": "unknown field: check its spelling",
-    "missing": "is required",
-}
+_SENTENCES = {"extra_forbidden": "unknown field: check its spelling", "missing": "is required"}
 
 
 def first_problem(error: ValidationError) -> tuple[str, str]:

@@ -27,7 +27,7 @@ _HINTS = {
         Harness.VSCODE,
         ConnectScope.USER,
     ): "VS Code has no file of its own for the hooks of a user: it reads"
-    " those of Claude Code (`prowess connect claude-code`) and of projects (--project).",
+    " those of Claude Code (`prowess connect claude-code`) and of projects (--project)."
 }
 
 

@@ -413,10 +413,7 @@ def _fetch(stage: Stage, job: Job, watch: Watch) -> Download:
                 plan.url,
                 folder,
                 Bounds(
-                    most_bytes=MOST_BYTES,
-                    seconds=job.seconds,
-                    sha256=plan.sha256,
-                    stop=watch.stop,
+                    most_bytes=MOST_BYTES, seconds=job.seconds, sha256=plan.sha256, stop=watch.stop
                 ),
                 transport=ListedHosts(job.private_hosts),
                 progress=watch.progress,

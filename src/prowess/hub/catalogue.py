@@ -48,11 +48,7 @@ _END, _MOST_LIKE = 2, 5_000
 # Shorter names and longer ones are too often alike by chance, or take too long to turn around.
 _LEAST_KIN, _MOST_WORDS = 5, 4
 _NUMBERED = re.compile(r"-?v?\d+$")
-_SPACE = (
-    NAMESPACES.c.name.label("space_name"),
-    NAMESPACES.c.is_public,
-    NAMESPACES.c.is_reviewed,
-)
+_SPACE = (NAMESPACES.c.name.label("space_name"), NAMESPACES.c.is_public, NAMESPACES.c.is_reviewed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,11 +167,7 @@ class Catalogue:
         return None
 
     def _write_files(
-        self,
-        connection: sa.Connection,
-        version_id: int,
-        new: NewVersion,
-        hashes: Mapping[str, str],
+        self, connection: sa.Connection, version_id: int, new: NewVersion, hashes: Mapping[str, str]
     ) -> None:
         files = new.files
         blobs = {hashes[path]: file.content for path, file in sorted(files.items())}

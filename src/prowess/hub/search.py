@@ -336,11 +336,7 @@ class DocumentIndex:
         return set(connection.execute(query).scalars())
 
     def _read(
-        self,
-        connection: sa.Connection,
-        ids: Collection[int],
-        vector: Floats | None,
-        access: Access,
+        self, connection: sa.Connection, ids: Collection[int], vector: Floats | None, access: Access
     ) -> list[FoundSkill]:
         if not ids:
             return []

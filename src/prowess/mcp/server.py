@@ -499,8 +499,7 @@ def read_directory(catalogue: ServedCatalogue, params: DirectoryParams) -> Direc
     """Answer `resources/directory/read`."""
     found = catalogue.directory(params.uri, params.cursor)
     return DirectoryReadResult(
-        resources=[_in_directory(found, entry) for entry in found.entries],
-        next_cursor=found.cursor,
+        resources=[_in_directory(found, entry) for entry in found.entries], next_cursor=found.cursor
     )
 
 

@@ -271,12 +271,7 @@ _READ_SCHEMA = closed(
     },
     required=("name", "path"),
 )
-_SCHEMAS = {
-    FIND: FIND_SCHEMA,
-    LOAD: _LOAD_SCHEMA,
-    READ: _READ_SCHEMA,
-    WORKSHOP: WORKSHOP_SCHEMA,
-}
+_SCHEMAS = {FIND: FIND_SCHEMA, LOAD: _LOAD_SCHEMA, READ: _READ_SCHEMA, WORKSHOP: WORKSHOP_SCHEMA}
 _ABOUT = {
     FIND: "Find the skills that help with a task, best first. Ask before any task that somebody"
     " may have written instructions for.",

@@ -467,11 +467,7 @@ def _weigh_hints(hints: Hints) -> dict[str, float]:
     several = len(hints.trigger.split()) > 1 or not hints.trigger.isascii()
     trigger = (_TRIGGER if several else _WORD_TRIGGER) if hints.trigger else 0.0
     named = _ASKED_FOR if hints.named >= Named.ASKED_FOR else _MENTIONED if hints.named else 0.0
-    return {
-        "named": named,
-        "trigger": trigger,
-        "path": _PATH if hints.path else 0.0,
-    }
+    return {"named": named, "trigger": trigger, "path": _PATH if hints.path else 0.0}
 
 
 def _find_excluded(

@@ -334,13 +334,7 @@ _SCRIPTS = (
     ("zh", compile_late("[\u3400-\u4dbf\u4e00-\u9fff]")),
     ("ru", compile_late("[\u0400-\u04ff]")),
 )
-STEMMERS = {
-    "de": "german",
-    "es": "spanish",
-    "fr": "french",
-    "pt": "portuguese",
-    "ru": "russian",
-}
+STEMMERS = {"de": "german", "es": "spanish", "fr": "french", "pt": "portuguese", "ru": "russian"}
 DENSE_RUN = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
 LONGEST_PIECE = 8
 _LONGEST_PHRASE = 4

@@ -351,12 +351,7 @@ def _hand_over(incoming: Incoming, runtime: Runtime, folder: str) -> None:
     argv = (sys.executable, "-P", "-m", "prowess", "hook", "--learn")
     from prowess.host.processes.children import start_detached
 
-    start_detached(
-        argv,
-        stdin=pack_call(incoming),
-        environment=runtime.environ,
-        folder=folder,
-    )
+    start_detached(argv, stdin=pack_call(incoming), environment=runtime.environ, folder=folder)
 
 
 def is_worth_loading(runtime: Runtime) -> bool:

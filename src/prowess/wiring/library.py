@@ -241,11 +241,7 @@ class Runtime:
         return self._workshop
 
     def run(
-        self,
-        agent: str | None = None,
-        session: str | None = None,
-        *,
-        process_wide: bool = True,
+        self, agent: str | None = None, session: str | None = None, *, process_wide: bool = True
     ) -> "RunContext":
         """Return one turn of an agent, to be entered with `with` or `async with`.
 

@@ -199,10 +199,7 @@ def open_studio(runtime: Runtime, hub: Hub) -> StudioServices:
     # Made before there are threads: two first calls at once would make two of it.
     routing = runtime.routing
     tools = RoutingTestPorts(
-        store=store,
-        now=time.time,
-        seconds=time.perf_counter,
-        new_id=lambda: secrets.token_hex(6),
+        store=store, now=time.time, seconds=time.perf_counter, new_id=lambda: secrets.token_hex(6)
     )
     routes = RecentRoutes(hub.publish, time.time)
     routing.followed, routing.hurries = routes.note, Hurry()

@@ -376,9 +376,7 @@ def test_a_writer_that_is_cut_off_never_leaves_a_mix_for_anybody_to_settle(
         assert [path.name for path in root.iterdir()] == ["notes"], number
 
 
-def test_what_somebody_writes_in_the_last_moment_stays_and_the_change_does_not(
-    root: Path,
-) -> None:
+def test_what_somebody_writes_in_the_last_moment_stays_and_the_change_does_not(root: Path) -> None:
     def edit() -> None:
         # The folder has been exchanged by now, and whoever held the old file still writes to it.
         (hidden,) = root.glob(".prowess-*/*/references/a.md")

@@ -261,9 +261,7 @@ def test_a_tree_swapped_for_another_folder_is_left_alone(tmp_path: Path) -> None
     assert (tmp_path / "a" / "file").read_text() == "keep"
 
 
-def test_removing_a_tree_unlinks_links_and_leaves_their_targets(
-    folders: tuple[Path, Path],
-) -> None:
+def test_removing_a_tree_unlinks_links_and_leaves_their_targets(folders: tuple[Path, Path]) -> None:
     root, outside = folders
     (root / "a" / "deep").mkdir()
     (root / "a" / "deep" / "link").symlink_to(outside)

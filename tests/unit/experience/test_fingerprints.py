@@ -32,10 +32,7 @@ YOUTUBE = "com.google.android.youtube"
         ),
         ([step("", "finish")], "a5e0e52ac9cb"),
         ([step("app", "request_human_auth", capability="location")], "a11081832380"),
-        (
-            [step("launcher", "tap"), step("chrome", "type"), step("chrome", "wait")],
-            "99aee4fdc7a0",
-        ),
+        ([step("launcher", "tap"), step("chrome", "type"), step("chrome", "wait")], "99aee4fdc7a0"),
         ([step("com.app", "tap")] * 25, "d8e07eccbe6b"),
         ([step("com.app", "tap")] * 40, "d8e07eccbe6b"),
     ],

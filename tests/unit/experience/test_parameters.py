@@ -242,9 +242,7 @@ def test_texts_too_long_to_compare_are_content() -> None:
 
 
 def test_names_are_unique() -> None:
-    found = learned(
-        field("merge a1.csv b1.csv", "merge a2.csv b2.csv", "merge x3.csv y3.csv"),
-    )
+    found = learned(field("merge a1.csv b1.csv", "merge a2.csv b2.csv", "merge x3.csv y3.csv"))
 
     assert names(found) == ["csv_file", "csv_file_2"]
 

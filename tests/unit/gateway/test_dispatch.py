@@ -109,9 +109,7 @@ def test_each_kind_of_trouble_has_its_code(
     assert "canary" not in json.dumps(response) + caplog.text
 
 
-def test_what_nobody_expected_is_logged_by_type_and_place(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_what_nobody_expected_is_logged_by_type_and_place(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
 
     _ask(_table(_raise(ZeroDivisionError("canary"))))

@@ -54,10 +54,7 @@ def test_its_end_is_listed_and_begin_and_end_are_told_without_its_output(board: 
 
 
 def test_one_that_breaks_off_has_failed(board: Board) -> None:
-    with (
-        pytest.raises(OSError, match="full"),
-        board.installs.running("frames", "get", "main"),
-    ):
+    with pytest.raises(OSError, match="full"), board.installs.running("frames", "get", "main"):
         raise OSError("the disk is full")
 
     (found,) = board.installs.listed()

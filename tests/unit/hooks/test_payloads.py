@@ -7,14 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.hooks.answers import (
-    LONGEST_PAYLOAD,
-    Incoming,
-    caller_of,
-    pack_call,
-    read,
-    unpack_call,
-)
+from prowess.hooks.answers import LONGEST_PAYLOAD, Incoming, caller_of, pack_call, read, unpack_call
 from prowess.hooks.harness import Harness, Moment
 from prowess.hooks.samples import SAMPLES, PayloadSample
 

@@ -194,11 +194,7 @@ def test_a_bad_entry_is_reported_and_the_others_stay() -> None:
         entries={"a": "on", "b": {"enabled": "no", "env": ["X"]}, "c": {"enabled": False}}
     )
 
-    assert wrong(found) == [
-        "skills.entries.a",
-        "skills.entries.b.enabled",
-        "skills.entries.b.env",
-    ]
+    assert wrong(found) == ["skills.entries.a", "skills.entries.b.enabled", "skills.entries.b.env"]
     assert found.skills.entries == {
         "b": EntrySettings(enabled=False),
         "c": EntrySettings(enabled=False),

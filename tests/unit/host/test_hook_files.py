@@ -22,12 +22,7 @@ from prowess.host.harness.call_records import (
 
 def _call(at_ms: int = 1, harness: Harness = Harness.CODEX, problem: str = "") -> HookCall:
     return HookCall(
-        harness=harness,
-        moment=Moment.PROMPT,
-        at_ms=at_ms,
-        took_ms=12,
-        spoke=True,
-        problem=problem,
+        harness=harness, moment=Moment.PROMPT, at_ms=at_ms, took_ms=12, spoke=True, problem=problem
     )
 
 

@@ -6,14 +6,7 @@ import statistics
 
 import pytest
 
-from prowess.proof.tasks import (
-    Lift,
-    LiftVerdict,
-    TaskRuns,
-    measure,
-    plan_looks,
-    student_quantile,
-)
+from prowess.proof.tasks import Lift, LiftVerdict, TaskRuns, measure, plan_looks, student_quantile
 
 _NULLS, _TRIALS = 2_000, 1_500
 
@@ -82,8 +75,7 @@ def test_power_with_looks_is_that_of_the_exact_test_within_three_points(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("tasks", "lift"),
-    [(40, 0.0), (20, 0.0), (40, 0.2), (30, 0.25), (20, 0.3), (40, 0.3)],
+    ("tasks", "lift"), [(40, 0.0), (20, 0.0), (40, 0.2), (30, 0.25), (20, 0.3), (40, 0.3)]
 )
 def test_stopping_saves_a_third_where_there_is_nothing_or_what_the_tasks_can_show(
     tasks: int, lift: float

@@ -7,12 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.rows import each_row
 
-from prowess.evaluation.routing import (
-    Baseline,
-    Bm25Baseline,
-    DescriptionBaseline,
-    KeywordBaseline,
-)
+from prowess.evaluation.routing import Baseline, Bm25Baseline, DescriptionBaseline, KeywordBaseline
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import make_skill
 

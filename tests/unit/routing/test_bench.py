@@ -57,12 +57,7 @@ def test_examples_are_evidence() -> None:
 
 def test_a_query_without_a_relevant_skill_is_out_of_scope() -> None:
     assert _read().cases == (
-        Case(
-            prompt="a loaf please",
-            expect=frozenset(("x/baker",)),
-            clear=frozenset(),
-            where="q1",
-        ),
+        Case(prompt="a loaf please", expect=frozenset(("x/baker",)), clear=frozenset(), where="q1"),
         Case(prompt="hello", clear=frozenset(), where="q2"),
         # The higher grade is the clear job, the other skill is plausible.
         Case(

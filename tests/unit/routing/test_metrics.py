@@ -205,10 +205,7 @@ def test_confusion_shows_a_skill_that_comes_uninvited() -> None:
         ]
     )
 
-    assert [(row.skill, row.cases, row.intruded) for row in rows] == [
-        ("loud", 0, 2),
-        ("shy", 1, 0),
-    ]
+    assert [(row.skill, row.cases, row.intruded) for row in rows] == [("loud", 0, 2), ("shy", 1, 0)]
 
 
 def test_neighbours_that_take_each_others_prompts_collide_and_the_worst_come_first() -> None:

@@ -221,18 +221,12 @@ def test_a_described_answer_is_not_the_name_of_a_skill() -> None:
             {"prompt": "p", "expect": ["a", 3]},
             "cases[1].expect must be a name, a list of names or none",
         ),
-        (
-            {"prompt": "p", "expect": ""},
-            "cases[1].expect must be a name, a list of names or none",
-        ),
+        ({"prompt": "p", "expect": ""}, "cases[1].expect must be a name, a list of names or none"),
         (
             {"prompt": "p", "expect": "a", "not": 1},
             "cases[1].not must be a name, a list of names or none",
         ),
-        (
-            {"prompt": "p", "expect": "a", "not": ["a"]},
-            "cases[1] both expects and forbids 'a'",
-        ),
+        ({"prompt": "p", "expect": "a", "not": ["a"]}, "cases[1] both expects and forbids 'a'"),
         (
             {"prompt": "p"},
             "cases[1].expect is missing: add it, or put the file beside the SKILL.md that is meant",

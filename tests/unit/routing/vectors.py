@@ -22,13 +22,7 @@ from prowess.runtime.route.index import IndexBuilder
 from prowess.runtime.service import Places, SkillsService, Workspace
 from prowess.settings import EncoderSettings, RoutingSettings, Settings, SkillsSettings
 from prowess.skills.model import Skill
-from prowess.testing import (
-    FixedFacts,
-    FixedSettings,
-    MemoryExamples,
-    MemorySources,
-    MemoryVectors,
-)
+from prowess.testing import FixedFacts, FixedSettings, MemoryExamples, MemorySources, MemoryVectors
 
 _TOPICS = """
 bake baker bakes bread dough loaf oven sourdough rolls croissant

@@ -25,10 +25,7 @@ STORED: dict[str, Any] = {
 
 
 def entry_after(
-    *,
-    enabled: bool | None = None,
-    api_key: str | None = None,
-    env: dict[str, str] | None = None,
+    *, enabled: bool | None = None, api_key: str | None = None, env: dict[str, str] | None = None
 ) -> dict[str, Any]:
     before = json.dumps(STORED)
     found = change_entry(STORED, "x", enabled=enabled, api_key=api_key, env=env)

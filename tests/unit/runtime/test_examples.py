@@ -16,13 +16,7 @@ from prowess.runtime.route.examples import (
     GeneratedExamples,
 )
 from prowess.skills.model import Skill, Triggers
-from prowess.testing import (
-    HashingEncoder,
-    MemoryExamples,
-    MemoryVectors,
-    make_skill,
-    open_memory,
-)
+from prowess.testing import HashingEncoder, MemoryExamples, MemoryVectors, make_skill, open_memory
 
 DEPLOY = make_skill(
     "deploy", description="Ships a release of the app to production.", body="Run the pipeline."
@@ -143,8 +137,7 @@ def test_a_request_that_does_not_lead_to_the_skill_is_dropped() -> None:
     assert messages(found, ExampleKind.REQUEST) == REQUESTS[:1]
     assert messages(found, ExampleKind.NEAR_MISS) == ()
     assert reasons(found) == dict.fromkeys(
-        ("fold my socks", "dry my towels"),
-        "the skill is number 13 for it, not among the first 10",
+        ("fold my socks", "dry my towels"), "the skill is number 13 for it, not among the first 10"
     )
 
 

@@ -27,13 +27,7 @@ from prowess.runtime.install import (
 )
 from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict
 from prowess.safety.packages import DownloadPlan, InstallPlan, is_portable_name
-from prowess.settings import (
-    EntrySettings,
-    InstallSettings,
-    NodeSettings,
-    Settings,
-    SkillsSettings,
-)
+from prowess.settings import EntrySettings, InstallSettings, NodeSettings, Settings, SkillsSettings
 from prowess.skills.model import InstallSpec, Metadata, Requirements, Skill, Tier, diagnose
 from prowess.testing import make_skill, open_memory
 

@@ -112,12 +112,7 @@ def test_a_skill_goes_to_the_trash_and_the_service_knows_it_at_once(tier: Tier) 
     answer = removals.remove("deploy", tier.source_id, None)
 
     folder = f"/{tier.source_id}/deploy"
-    assert answer == {
-        "removed": True,
-        "removedPath": folder,
-        "source": tier.source_id,
-        "id": ID,
-    }
+    assert answer == {"removed": True, "removedPath": folder, "source": tier.source_id, "id": ID}
     assert disk.puts == [(folder, f"/{tier.source_id}", tier.source_id)]
     assert [row.skill.name for row in service.status().skills] == ["review"]
 

@@ -5,13 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.routing.vectors import (
-    WIDTH,
-    RoutingWorld,
-    SmallEncoder,
-    SmallJudge,
-    make_world,
-)
+from tests.unit.routing.vectors import WIDTH, RoutingWorld, SmallEncoder, SmallJudge, make_world
 
 from prowess.errors import EncoderError, UnknownAgentError
 from prowess.routing import router

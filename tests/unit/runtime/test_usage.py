@@ -304,11 +304,7 @@ def test_what_could_not_be_written_is_written_later_and_once(step: int) -> None:
     log.flush()
 
     kinds = [(event.use, event.skill) for event in store.events]
-    assert kinds == [
-        (Use.LOADED, "deploy"),
-        (Use.CORRECTED, "review"),
-        (Use.INVOKED, "deploy"),
-    ]
+    assert kinds == [(Use.LOADED, "deploy"), (Use.CORRECTED, "review"), (Use.INVOKED, "deploy")]
     assert store.totals["deploy", "main"].counts == {
         Use.LISTED: 1,
         Use.ROUTED: 0,

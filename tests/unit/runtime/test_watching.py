@@ -114,12 +114,7 @@ def test_a_change_that_does_not_matter_is_not_reported() -> None:
 
 @pytest.mark.parametrize(
     ("burst", "looked_at"),
-    [
-        (FILE, FILE),
-        (frozenset((CONFIG,)), None),
-        (FILE | {CONFIG}, FILE),
-        (frozenset(), None),
-    ],
+    [(FILE, FILE), (frozenset((CONFIG,)), None), (FILE | {CONFIG}, FILE), (frozenset(), None)],
 )
 def test_only_what_changed_is_looked_at_and_the_config_or_a_doubt_means_everything(
     burst: frozenset[str], looked_at: frozenset[str] | None

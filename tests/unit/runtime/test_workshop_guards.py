@@ -152,9 +152,7 @@ def test_what_a_person_rejected_is_not_written_in_other_words(world: World) -> N
     )
 
 
-def test_what_a_person_rejected_is_kept_for_good_and_what_an_agent_did_is_not(
-    world: World,
-) -> None:
+def test_what_a_person_rejected_is_kept_for_good_and_what_an_agent_did_is_not(world: World) -> None:
     mine = world.workshop.reject(suggest(world, body="- Mine.").id)
     others = []
     for number in range(201):

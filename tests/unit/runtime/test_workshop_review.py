@@ -220,11 +220,7 @@ def test_the_model_sees_the_conversation_and_the_skills_nearest_to_it() -> None:
         return [("zebra", "# Zebra"), ("ant", "# Ant")]
 
     model = Model(NOTHING)
-    lines = [
-        ("system", "You are a bot."),
-        ("user", f"Sort with {KEY}"),
-        ("assistant", "Done."),
-    ]
+    lines = [("system", "You are a bot."), ("user", f"Sort with {KEY}"), ("assistant", "Done.")]
 
     Scene(model, LLM, find).reviewer.observe(ObservedTurn(lines=lines), hit=True)
 

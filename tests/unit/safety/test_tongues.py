@@ -61,10 +61,7 @@ def seen(text: str) -> list[tuple[str, int, str, tuple[str, ...]]]:
     ]
 
 
-@each_row(
-    ("rule", "before", "trick", "after"),
-    [row[1:] for row in TRICKS],
-)
+@each_row(("rule", "before", "trick", "after"), [row[1:] for row in TRICKS])
 def test_a_trick_is_seen_where_it_stands(rule: str, before: str, trick: str, after: str) -> None:
     assert (rule, len(before), trick, ()) in seen(before + trick + after)
 

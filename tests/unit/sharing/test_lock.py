@@ -9,15 +9,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.errors import LockError
-from prowess.sharing.lock import (
-    ALGORITHM,
-    Lock,
-    LockEntry,
-    content_digest,
-    dump,
-    find_drift,
-    parse,
-)
+from prowess.sharing.lock import ALGORITHM, Lock, LockEntry, content_digest, dump, find_drift, parse
 
 ONE, TWO, THREE = ("1" * 64, "2" * 64, "3" * 64)
 names = st.text("abcdefgh-", min_size=1, max_size=8).filter(lambda name: name.strip("-") == name)

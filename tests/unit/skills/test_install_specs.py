@@ -14,9 +14,7 @@ WITH_BREW = frozenset(("brew",))
 
 
 def chosen(
-    *specs: InstallSpec,
-    available: frozenset[str] = frozenset(),
-    prefer_brew: bool = True,
+    *specs: InstallSpec, available: frozenset[str] = frozenset(), prefer_brew: bool = True
 ) -> list[str]:
     settings = InstallSettings(prefer_brew=prefer_brew)
     return [option.id for option in offer_options(specs, available=available, settings=settings)]

@@ -10,12 +10,7 @@ _ANY_JSON_LIKE = st.text(alphabet="{}[]\"'\\/*\n:, a1.-+e", max_size=40)
 
 @pytest.mark.parametrize(
     "text",
-    [
-        '{"a": [1, true]}',
-        "{a: [1, true]}",
-        "{'a': [1, true,],}",
-        "{a: [1, true]} // said twice",
-    ],
+    ['{"a": [1, true]}', "{a: [1, true]}", "{'a': [1, true,],}", "{a: [1, true]} // said twice"],
 )
 def test_json_and_json5_give_the_same_object(text: str) -> None:
     assert read_object(text) == {"a": [1, True]}

@@ -204,10 +204,7 @@ def test_our_own_page_is_what_the_prompt_really_says(lengths: list[int], size: i
 
 
 def test_openclaw_goes_by_the_alphabet_and_not_by_worth() -> None:
-    skills = [
-        make_skill("b", tier=Tier.WORKSPACE),
-        make_skill("a", tier=Tier.AGENTS_PERSONAL),
-    ]
+    skills = [make_skill("b", tier=Tier.WORKSPACE), make_skill("a", tier=Tier.AGENTS_PERSONAL)]
     limits = Limits(max_skills_in_prompt=1)
 
     ours = PromptPage(limits=limits).arrange(skills)

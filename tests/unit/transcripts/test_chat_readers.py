@@ -87,10 +87,7 @@ OPENCLAW: list[Line] = [
     *_chain(
         [
             _claw("user", "[Mon 2026-11-16 14:40 UTC] write the notes"),
-            _claw(
-                "assistant",
-                [{"type": "toolCall", "name": "read", "arguments": {"path": FILE}}],
-            ),
+            _claw("assistant", [{"type": "toolCall", "name": "read", "arguments": {"path": FILE}}]),
             _claw("toolResult", [{"type": "text", "text": "---\nname: release-notes\n---"}]),
             _claw("user", [{"type": "text", "text": "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nx"}]),
             _claw("assistant", [{"type": "text", "text": "Done."}]),

@@ -103,11 +103,7 @@ def test_the_names_of_openpocket_s_own_input_are_understood() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [
-        [DOCUMENT, DOCUMENT],
-        {"traces": [DOCUMENT, DOCUMENT]},
-        [{"traces": [DOCUMENT]}, [DOCUMENT]],
-    ],
+    [[DOCUMENT, DOCUMENT], {"traces": [DOCUMENT, DOCUMENT]}, [{"traces": [DOCUMENT]}, [DOCUMENT]]],
 )
 def test_several_documents_may_stand_in_one_value(value: object) -> None:
     reading = read_records([TranscriptRecord(value)], path="x")

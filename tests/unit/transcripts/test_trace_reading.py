@@ -120,10 +120,7 @@ def test_no_markdown_stops_a_reading(lines: list[str]) -> None:
         ({"type": "session_meta", "payload": {}}, TraceShape.CODEX),
         ({"type": "function_call", "name": "x"}, TraceShape.CODEX),
         ({"event": "session_started", "task": "a"}, TraceShape.OPENPOCKET),
-        (
-            {"type": "message", "message": {"customType": "openpocket_step"}},
-            TraceShape.OPENPOCKET,
-        ),
+        ({"type": "message", "message": {"customType": "openpocket_step"}}, TraceShape.OPENPOCKET),
         ({"anything": 1}, None),
         ("text", None),
     ],

@@ -212,9 +212,7 @@ _MOST_STEPS = 10
     help="The window of the model; by default what the harness assumes.",
 )
 @click.option(
-    "--every-skill",
-    is_flag=True,
-    help="As if every usable skill lay where the harness reads.",
+    "--every-skill", is_flag=True, help="As if every usable skill lay where the harness reads."
 )
 @common
 def budget_command(

@@ -136,12 +136,7 @@ def qa_command() -> None:
 @click.option("--keep", is_flag=True, help="Leave the folders of each scenario, and say where.")
 @json_option
 def suite_command(
-    names: tuple[str, ...],
-    folders: tuple[str, ...],
-    *,
-    concurrency: int,
-    keep: bool,
-    as_json: bool,
+    names: tuple[str, ...], folders: tuple[str, ...], *, concurrency: int, keep: bool, as_json: bool
 ) -> int:
     """Play scenarios and say of each step whether it went as it should.
 

@@ -314,12 +314,7 @@ def sessions_command(
 
 
 def _find(
-    runtime: Runtime,
-    since: int | None,
-    *,
-    harness: str | None,
-    workspace: str | None,
-    session: str,
+    runtime: Runtime, since: int | None, *, harness: str | None, workspace: str | None, session: str
 ) -> "SessionsReport":
     if since is None:
         since = 0 if session else _since(_USUAL)

@@ -375,12 +375,7 @@ class Measured:
         missed = self._list_missed(least, lambda value, bar: value < bar)
         missed += self._list_missed(most, lambda value, bar: value > bar)
         if as_json:
-            print_json(
-                {
-                    "sets": [wire_safety.figures(row) for row in self.rows],
-                    "missed": missed,
-                }
-            )
+            print_json({"sets": [wire_safety.figures(row) for row in self.rows], "missed": missed})
         else:
             self._print(verbose=verbose)
             for text in missed:

@@ -111,11 +111,7 @@ def add_command(
     with open_runtime(given.workspace) as runtime:
         spec = _complete(open_sources(runtime).read_spec(source), registry, submodules=submodules)
         request = AddRequest(
-            spec=spec,
-            skills=skills,
-            every=every,
-            pin=pin,
-            allow_signer_change=allow_signer_change,
+            spec=spec, skills=skills, every=every, pin=pin, allow_signer_change=allow_signer_change
         )
         sharing = open_sharing(runtime, open_folder(runtime, place, given.agent), given.agent)
         with ProgressBar() as bar:

@@ -65,9 +65,7 @@ class SharingMethods:
     @rpc("sharing.installed", ClientScope.READ, given.AgentParams, slow=True)
     def installed(self, call: RpcCall) -> Json:
         """Every locked skill, how its files stand to the lock, and what the policies say."""
-        return {
-            "locks": [_lock(one) for one in self._sharing.folders(call.params.agent_id)],
-        }
+        return {"locks": [_lock(one) for one in self._sharing.folders(call.params.agent_id)]}
 
     @rpc("sharing.outdated", ClientScope.WRITE, given.AgentParams, slow=True)
     def outdated(self, call: RpcCall) -> Json:

@@ -58,10 +58,7 @@ def snapshot(services: Services) -> Json:
     """Return what a client is told when it connects."""
     return {
         "health": health(services),
-        "sessionDefaults": {
-            "defaultAgentId": services.skills.agent().id,
-            "mainKey": MAIN_SESSION,
-        },
+        "sessionDefaults": {"defaultAgentId": services.skills.agent().id, "mainKey": MAIN_SESSION},
     }
 
 

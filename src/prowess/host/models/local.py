@@ -517,9 +517,7 @@ class OnnxJudge:
             options = runtime.SessionOptions()
             options.intra_op_num_threads, options.inter_op_num_threads = self._threads, 1
             session = runtime.InferenceSession(
-                os.path.join(self._folder, _MODEL_FILE),
-                options,
-                providers=["CPUExecutionProvider"],
+                os.path.join(self._folder, _MODEL_FILE), options, providers=["CPUExecutionProvider"]
             )
             found = import_module("tokenizers").Tokenizer.from_file(
                 os.path.join(self._folder, _ONNX_TOKENIZER_FILE)

@@ -115,10 +115,7 @@ class Governor:
         self.notices: tuple[Diagnostic, ...] = ()
 
     def find_blocks(
-        self,
-        skills: Sequence[Skill],
-        known: Mapping[str, ScannerBlock],
-        disabled: Collection[str],
+        self, skills: Sequence[Skill], known: Mapping[str, ScannerBlock], disabled: Collection[str]
     ) -> dict[str, ScannerBlock]:
         """Return what the policies forbid, by path; what is decided anew is taken down.
 

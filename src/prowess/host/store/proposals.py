@@ -43,11 +43,7 @@ from prowess.workshop.proposal import (
 )
 
 FORMAT = 1
-_EDITS: Mapping[str, Callable[..., Edit]] = {
-    "create": Create,
-    "append": Append,
-    "replace": Replace,
-}
+_EDITS: Mapping[str, Callable[..., Edit]] = {"create": Create, "append": Append, "replace": Replace}
 
 
 # The key in `rest` -> the field, for what is kept as it is; what came later may be missing.
@@ -513,11 +509,7 @@ def _write_files(connection: sa.Connection, proposal: Proposal) -> None:
 
 
 def _log(
-    connection: sa.Connection,
-    proposal: Proposal,
-    kind: EventKind,
-    note: str = "",
-    by: By = NOBODY,
+    connection: sa.Connection, proposal: Proposal, kind: EventKind, note: str = "", by: By = NOBODY
 ) -> None:
     row = {
         "workspace": proposal.workspace,

@@ -326,10 +326,7 @@ class BlockFinder(Protocol):
     notices: tuple[Diagnostic, ...]
 
     def find_blocks(
-        self,
-        skills: Sequence[Skill],
-        known: Mapping[str, ScannerBlock],
-        disabled: Collection[str],
+        self, skills: Sequence[Skill], known: Mapping[str, ScannerBlock], disabled: Collection[str]
     ) -> Mapping[str, ScannerBlock]:
         """Return what may not be used, by path.
 

@@ -245,10 +245,7 @@ def _state(harness: Harness, world: HarnessWorld) -> _State:
         found[scope] = {path: one for path, one in files.items() if isinstance(one, Registered)}
         unreadable |= {path: one for path, one in files.items() if isinstance(one, str)}
     return _State(
-        harness=harness,
-        installed=world.installed(harness),
-        found=found,
-        unreadable=unreadable,
+        harness=harness, installed=world.installed(harness), found=found, unreadable=unreadable
     )
 
 

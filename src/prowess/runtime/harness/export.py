@@ -251,10 +251,7 @@ def _is_shared_secret(found: Finding) -> bool:
 
 
 def _describe(
-    report: ExportReport,
-    built: Portable,
-    files: Mapping[str, CopiedFile],
-    reader: Reader | None,
+    report: ExportReport, built: Portable, files: Mapping[str, CopiedFile], reader: Reader | None
 ) -> ExportReport:
     """Add what can be said of a build before it is written."""
     contents = {path: file.content for path, file in files.items()}

@@ -159,10 +159,7 @@ class StoredVectors:
     """Vectors of all gateways, by encoder and text hash."""
 
     def __init__(
-        self,
-        database: Database,
-        *,
-        today: Callable[[], int] = lambda: int(time.time()) // _DAY_S,
+        self, database: Database, *, today: Callable[[], int] = lambda: int(time.time()) // _DAY_S
     ) -> None:
         self._database, self._today = database, today
         self._table = make_vector_table(sa.MetaData())
