@@ -56,8 +56,7 @@ def test_the_same_subject_counts_where_router_and_words_agree() -> None:
 
 
 @pytest.mark.parametrize(
-    "description",
-    ["Back up a SQL database. Use before maintenance.", "Write a haiku.", ""],
+    "description", ["Back up a SQL database. Use before maintenance.", "Write a haiku.", ""]
 )
 def test_a_neighbour_of_the_subject_is_not_the_same(description: str) -> None:
     assert find_same(find_nearest(new(description), [KNOWN])) is None

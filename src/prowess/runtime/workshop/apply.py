@@ -30,13 +30,13 @@ from prowess.errors import (
     StaleChangeError,
     StoreError,
 )
-from prowess.spans import Id, timed
 from prowess.runtime.workshop.drafts import Draft, Plan, check_result, draft_of, plan, refusal_of
 from prowess.runtime.workshop.ports import SKILL_FILE, SkillFolderPort, WorkshopPorts
 from prowess.safety.model import Finding, ScanReport
 from prowess.safety.paths import content_hash, shown
 from prowess.secrets.credentials import mask_credentials
 from prowess.skills import frontmatter
+from prowess.spans import Id, timed
 from prowess.workshop.edit import Replace
 from prowess.workshop.proposal import (
     ITSELF,

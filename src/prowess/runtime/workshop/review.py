@@ -12,7 +12,6 @@ from threading import Lock, Thread
 from typing import Protocol
 
 from prowess.errors import ProwessError
-from prowess.spans import contain
 from prowess.runtime.workshop.ports import (
     REVIEW_SESSION_PREFIX,
     Counters,
@@ -21,6 +20,7 @@ from prowess.runtime.workshop.ports import (
     NoteStore,
 )
 from prowess.settings import ReviewMode, WorkshopSettings
+from prowess.spans import contain
 from prowess.workshop.review import (
     MOST_SKILLS,
     NoUpdate,
