@@ -1,6 +1,7 @@
 """`prowess improve`: what a description lacks, and sentences that are taken where they help."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +17,33 @@ _BLAND = {
     "ledger": ("Keeps records.", ["reconcile the bank statement", "match invoices to payments"]),
     "garden": ("Helps with plants.", ["when do I prune the roses", "my tomato leaves turn yellow"]),
     "kitchen": ("Helps with food.", ["a dinner for six without gluten", "how long to bake bread"]),
+}
+
+_GOOD = {
+    "travel": (
+        "Plans trips by train and plane. Use when a journey is to be planned or booked.",
+        ["book a train to Berlin for friday", "plan a weekend in Rome", "find me a flight home"],
+    ),
+    "invoice": (
+        "Writes invoices for customers. Use when work is to be billed.",
+        ["bill the customer for last month", "write an invoice for 12 hours"],
+    ),
+    "seal": (
+        "Checks who signed a PDF. Use when somebody asks if a signature is valid.",
+        ["who signed this PDF", "is this signature valid"],
+    ),
+    "crypt": (
+        "Signs PDF contracts with a stored signature. Use when a document is to be signed.",
+        ["sign this PDF contract", "the deed has to be signed", "put my signature on the PDF"],
+    ),
+    "letters": (
+        "Writes business letters. Use when a formal letter is wanted.",
+        ["a formal letter to the landlord", "write to the bank, politely"],
+    ),
+    "minutes": (
+        "Writes minutes of meetings. Use when a meeting was recorded.",
+        ["minutes of this call", "what did we decide in the meeting"],
+    ),
 }
 
 
@@ -160,3 +188,17 @@ def test_requests_are_quoted_together_behind_whole_sentences() -> None:
         'Does things. Signs contracts. Use when asked: "sign it", "add my name".'
         " Not for what belongs to ledger (Keeps records)."
     )
+
+
+def test_a_description_by_which_every_message_is_found_is_left_as_it_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for bland in (*_BLAND, "helper"):
+        shutil.rmtree(f"skills/{bland}")
+    for name, (said, asked) in _GOOD.items():
+        uses = f"## When to use\n\n- {asked[0]}\n- somebody needs {name}\n"
+        _write(name, said, asked, f"# {name}\n\nDoes it well.\n\n{uses}")
+
+    found = _improve(capsys)
+
+    assert (found["travel"]["proposed"], found["seal"]["proposed"]) == (None, None)

@@ -50,6 +50,8 @@ _COMMON_TITLE = 2
 _AHEAD = 0.02
 # What another skill loses counts this much more than what the skill gains.
 _LOSS_COUNTS = 1.5
+# What it does, and when.
+_ENOUGH_SAID = 2
 # Less is chance.
 _LEAST_GAIN = 0.02
 # A sibling may lose so much of its messages.
@@ -140,12 +142,15 @@ class _Judgement(NamedTuple):
     listed: Count
     siblings: Count
     worst_loss: float
+    says_enough: bool
 
     @property
     def is_accepted(self) -> bool:
         """True where messages that nothing was made from gain, and no other skill loses much."""
-        gains = self.own.after >= self.own.before and self.listed.after >= self.listed.before
-        return self.worth > _LEAST_GAIN and gains and self.worst_loss <= _MOST_LOST
+        gains = [one.after - one.before for one in (self.own, self.listed, self.siblings)]
+        # Being further ahead is nothing to rewrite a description for that says what and when.
+        is_better = min(gains[:2]) >= 0 and (max(gains) > 0 or not self.says_enough)
+        return self.worth > _LEAST_GAIN and is_better and self.worst_loss <= _MOST_LOST
 
 
 class _Settled(NamedTuple):
@@ -348,7 +353,8 @@ class Improver:
         totals = Counter(who for some in self._expect for who in some)
         worst = max((count / totals[who] for who, count in lost.items()), default=0.0)
         own, listed, rest = (Count(*map(int, some)) for some in (*hits, others))
-        return _Judgement(worth, own, listed, rest, worst)
+        enough = len(split_sentences(self._skills[place].description)) >= _ENOUGH_SAID
+        return _Judgement(worth, own, listed, rest, worst, enough)
 
     def _margins(self, place: int, at: int, scores: Floats) -> tuple[Floats, Floats]:
         """Return how far the right skill is ahead, before and after, in each view."""

@@ -63,7 +63,7 @@ def transcript(lines: Sequence[tuple[str, str]]) -> str:
         if not shown:
             continue
         speaker = one_line(role).translate(_BRACKETS) or "other"
-        message = f"{speaker}: {_set_in(shown)}"
+        message = f"{speaker}: {shown}".replace("\n", "\n  ")
         if len(text) > _WINDOW or len(message) > room:
             kept.append(_end_of(speaker, shown, room))
             break
@@ -147,10 +147,6 @@ def _window(text: str) -> str:
         return text
     end = text[-_WINDOW:]
     return end.partition("\n")[2] or end
-
-
-def _set_in(text: str) -> str:
-    return text.replace("\n", "\n  ")
 
 
 def _end_of(speaker: str, text: str, room: int) -> str:

@@ -100,7 +100,8 @@ def matches_record(root: Root, place: str, record: CopyRecord | None) -> bool:
     """Return whether a folder holds exactly the files of a record, and nothing else."""
     if record is None:
         return False
-    above = {"/".join(path.split("/")[:end]) for path in record.files for end in _depths(path)}
+    split = [path.split("/") for path in record.files]
+    above = {"/".join(parts[:end]) for parts in split for end in range(1, len(parts))}
     left, waiting = dict(record.files), [""]
     try:
         while waiting:
@@ -115,10 +116,6 @@ def matches_record(root: Root, place: str, record: CopyRecord | None) -> bool:
         # A link, something that cannot be read or lists too much: not what was written.
         return False
     return not left
-
-
-def _depths(path: str) -> range:
-    return range(1, path.count("/") + 1)
 
 
 def _is_marked(root: Root, place: str, mode: int, mark: FileMark | None) -> bool:
