@@ -250,7 +250,7 @@ def open_memory(
     return SkillsService(
         settings=FixedSettings(settings or Settings()),
         places=Places(workspace="/work", workspace_given=True, managed="/state/skills"),
-        open_workspace=lambda folder: Workspace(folder, sources, facts),
+        open_workspace=lambda folder: Workspace(folder, sources, lambda: facts),
         next_version=lambda: next(versions),
         last_used=kept.last_used,
     )

@@ -39,7 +39,7 @@ from prowess.skills.catalog import (
     merge,
     owners,
 )
-from prowess.skills.eligibility import HostFacts, ScannerBlock, Verdict
+from prowess.skills.eligibility import NO_FACTS, HostFacts, HostNeeds, ScannerBlock, Verdict
 from prowess.skills.model import Diagnostic, Skill, diagnose
 from prowess.skills.text import one_line
 
@@ -54,10 +54,9 @@ class WorkspaceState:
     settings: Settings
     scan: Scan
     catalog: Catalog
-    # The skills that may come to be used, and the programs and variables that any of them asks for.
+    # The skills that may come to be used, and what any of them asks of the host.
     asked: tuple[Skill, ...]
-    bins: frozenset[str]
-    variables: frozenset[str]
+    needs: HostNeeds | None
     facts: HostFacts
     # What the scanner keeps from use, by path.
     blocks: Mapping[str, ScannerBlock]
@@ -75,7 +74,7 @@ class Workspace:
         self,
         folder: str,
         sources: SkillSources,
-        facts: FactsProbe,
+        open_facts: Callable[[], FactsProbe],
         judge: SkillJudge | None = None,
         bind: Callable[[Mapping[str, str]], Mapping[str, Sequence[str]]] = lambda _found: {},
     ) -> None:
@@ -84,7 +83,7 @@ class Workspace:
         Args:
             folder: where it is.
             sources: what finds its skills.
-            facts: what is asked about the machine.
+            open_facts: opens what is asked about the machine, where any skill needs to know.
             judge: without one the scanner keeps nothing from use.
             bind: keeps by key which source of the user's own has an entry of the config, and
                 says which had it before.
@@ -94,7 +93,7 @@ class Workspace:
         # Is told each state, for whoever cannot wait for the next.
         self.keep: Callable[[WorkspaceState], None] = lambda _state: None
         self.sources = sources
-        self._facts, self._judge = facts, judge
+        self._open_facts, self._judge = functools.cache(open_facts), judge
         # What the judge said when it was last asked.
         self._judged: object = None
         self._state: WorkspaceState | None = None
@@ -126,14 +125,13 @@ class Workspace:
         scan = self.sources.scan(settings, changed)
         by_readiness = settings.skills.load.precedence is Precedence.OPENPOCKET
         if old is not None and scan is old.scan and settings is old.settings:
-            catalog, asked, bins, variables = old.catalog, old.asked, old.bins, old.variables
+            catalog, asked, needs = old.catalog, old.asked, old.needs
         else:
             catalog = merge(scan.skills, settings.skills.load.precedence)
             # Who gets a name may depend on what is ready, so there everybody's needs are asked for.
             asked = scan.skills if by_readiness else catalog.skills
-            bins = eligibility.needed_bins(asked) | {"brew"}
-            variables = eligibility.needed_env(asked)
-        facts = self._facts.probe(bins, variables)
+            needs = eligibility.find_needs(asked)
+        facts = NO_FACTS if needs is None else self._open_facts().probe(needs.bins, needs.env)
         blocks = self._find_blocks(asked, settings, changed)
         withheld = self._find_withheld(catalog, settings)
         is_same = old is not None and catalog is old.catalog and facts == old.facts
@@ -149,8 +147,7 @@ class Workspace:
             scan=scan,
             catalog=catalog,
             asked=asked,
-            bins=bins,
-            variables=variables,
+            needs=needs,
             facts=facts,
             blocks=blocks,
             verdicts=_verdicts(catalog, facts, settings, blocks, old),

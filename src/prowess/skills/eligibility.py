@@ -367,6 +367,10 @@ class HostFacts:
     env: frozenset[str] = frozenset()
 
 
+# Of a machine that nobody asks anything about.
+NO_FACTS = HostFacts(platform="")
+
+
 class ConfigCheck(NamedTuple):
     """Whether a config path is satisfied. Its value is nobody's business."""
 
@@ -480,6 +484,19 @@ def needed_bins(skills: Iterable[Skill]) -> frozenset[str]:
 def needed_env(skills: Iterable[Skill]) -> frozenset[str]:
     """Return the environment variables that any of `skills` asks for."""
     return frozenset(name for skill in skills for name in skill.metadata.requires.env)
+
+
+class HostNeeds(NamedTuple):
+    """The programs and the variables that skills ask for, and what may install the programs."""
+
+    bins: frozenset[str]
+    env: frozenset[str]
+
+
+def find_needs(skills: Iterable[Skill]) -> HostNeeds | None:
+    """Return what any of `skills` asks of the host; None where it is the same to all of them."""
+    asking = [one for one in skills if one.metadata.requires or one.metadata.install]
+    return HostNeeds(needed_bins(asking) | {"brew"}, needed_env(asking)) if asking else None
 
 
 def is_disabled(skill: Skill, settings: Settings) -> bool:

@@ -18,7 +18,6 @@ from prowess.host.config import file as config
 from prowess.host.config.file import ConfigFile
 from prowess.host.files.handles import stamp_file
 from prowess.host.files.state_files import ACCEPTANCES_FILE, PolicyPlaces
-from prowess.host.processes.facts import LocalFacts
 from prowess.host.sources.harness_folders import find_workspace
 from prowess.host.sources.roots import (
     Folders,
@@ -39,6 +38,7 @@ from prowess.wiring.state import STORE_FILE, USAGE_FILE, StateStores
 if TYPE_CHECKING:
     from prowess.runtime.ports import (
         Encoder,
+        FactsProbe,
         Judge,
         LanguageModel,
         SessionStore,
@@ -407,10 +407,22 @@ def _open_workspace(folder: str, runtime: Runtime, patience: ScanPatience) -> Wo
     path = expand_path(folder, folders.home, folders.state)
     judge = _open_judge(runtime, path, patience)
     runtime.judges.append(judge)
-    sources, facts = FolderSources(path, folders), LocalFacts(runtime.environ, (folders.tools_bin,))
-    workspace = Workspace(path, sources, facts, judge, partial(_bind, folders.state))
+    workspace = Workspace(
+        path,
+        FolderSources(path, folders),
+        lambda: _open_facts(runtime),
+        judge,
+        partial(_bind, folders.state),
+    )
     workspace.keep = lambda state: _keep_listing(path, runtime, state)
     return workspace
+
+
+def _open_facts(runtime: Runtime) -> "FactsProbe":
+    # Late: where no skill asks anything of the machine, nothing is looked for.
+    from prowess.host.processes.facts import LocalFacts
+
+    return LocalFacts(runtime.environ, (runtime.folders.tools_bin,))
 
 
 def _open_governor(runtime: Runtime, workspace: str) -> BlockFinder:

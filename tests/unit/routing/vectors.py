@@ -130,7 +130,7 @@ class RoutingWorld:
         self.skills = SkillsService(
             settings=self.config,
             places=Places(workspace="/work", workspace_given=True, managed="/state/skills"),
-            open_workspace=lambda folder: Workspace(folder, self.sources, FixedFacts()),
+            open_workspace=lambda folder: Workspace(folder, self.sources, FixedFacts),
             next_version=lambda: next(versions),
             last_used=dict,
         )

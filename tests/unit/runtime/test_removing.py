@@ -93,7 +93,7 @@ def service_of(disk: Disk) -> SkillsService:
     return SkillsService(
         settings=Fixed(),
         places=Places(workspace="/work", workspace_given=True, managed="/managed"),
-        open_workspace=lambda folder: Workspace(folder, disk, FixedFacts()),
+        open_workspace=lambda folder: Workspace(folder, disk, FixedFacts),
         next_version=lambda: next(versions),
         last_used=dict,
     )

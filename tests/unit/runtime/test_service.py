@@ -57,7 +57,7 @@ class World:
 
     def _open(self, folder: str) -> Workspace:
         self.opened.append(folder)
-        return Workspace(folder, self.sources, self.facts)
+        return Workspace(folder, self.sources, lambda: self.facts)
 
 
 def with_limits(limits: Limits, *agents: AgentSettings) -> Settings:

@@ -75,7 +75,7 @@ def service(sources: WatchedSources, config: FixedSettings | None = None) -> Ski
     return SkillsService(
         settings=config or FixedSettings(),
         places=Places(workspace="/work", workspace_given=True, managed="/state/skills"),
-        open_workspace=lambda folder: Workspace(folder, sources, FixedFacts()),
+        open_workspace=lambda folder: Workspace(folder, sources, FixedFacts),
         next_version=lambda: next(versions),
         last_used=MemoryStore().last_used,
     )
