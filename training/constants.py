@@ -22,7 +22,7 @@ import numpy as np
 import prowess
 from prowess.evaluation.suites import Bench, read_bench, without_examples
 from prowess.routing import router
-from prowess.routing.decision import (
+from prowess.routing.decision_triggers_and_follow_ups import (
     DEFAULT,
     Scale,
     Shares,

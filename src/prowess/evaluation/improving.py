@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prowess.routing import router
+from prowess.routing.decision_triggers_and_follow_ups import fold
 from prowess.routing.handoffs_and_passages import (
     find_opening,
     find_told_uses,
@@ -27,7 +28,6 @@ from prowess.routing.handoffs_and_passages import (
     split_sentences,
 )
 from prowess.routing.index import SkillIndex
-from prowess.routing.triggers_and_follow_ups import fold
 from prowess.runtime.ports import LanguageModel
 from prowess.runtime.route.answer import RoutingService
 from prowess.runtime.route.examples import quote_skill

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from prowess.data import read_table
 from prowess.late import dataclass
+from prowess.routing.decision_triggers_and_follow_ups import HintIndex
 from prowess.routing.dense import DenseIndex, cosines, list_texts
 from prowess.routing.handoffs_and_passages import SkillEvidence
 from prowess.routing.lexical_and_breadth import (
@@ -24,7 +25,6 @@ from prowess.routing.lexical_and_breadth import (
     measure_meaning,
     measure_words,
 )
-from prowess.routing.triggers_and_follow_ups import HintIndex
 from prowess.routing.words import measure_shape
 from prowess.skills.model import Skill
 

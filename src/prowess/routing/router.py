@@ -13,15 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prowess.late import dataclass
-from prowess.routing import decision
-from prowess.routing.decision import (
+from prowess.routing import decision_triggers_and_follow_ups as decision
+from prowess.routing.decision_triggers_and_follow_ups import (
     DEFAULT,
+    Closing,
     Fused,
+    Hints,
+    Named,
     Scale,
     Signs,
+    fold,
     fuse,
+    is_called,
+    is_follow_up,
     measure_clarity,
     measure_nearness,
+    read_closing,
     read_scale,
     read_shares,
     weight_of_meaning,
@@ -30,15 +37,6 @@ from prowess.routing.dense import DenseIndex
 from prowess.routing.index import MessageReading, SkillIndex, read_needs
 from prowess.routing.lexical_and_breadth import LexicalScores
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
-from prowess.routing.triggers_and_follow_ups import (
-    Closing,
-    Hints,
-    Named,
-    fold,
-    is_called,
-    is_follow_up,
-    read_closing,
-)
 from prowess.routing.words import find_asking_part, is_mention, measure_shape, put_in_english
 from prowess.skills.text import one_line
 

@@ -11,7 +11,7 @@ from tests.rows import each_row
 from tests.unit.routing.vectors import ask, make_index
 
 from prowess.routing import router
-from prowess.routing.decision import DEFAULT
+from prowess.routing.decision_triggers_and_follow_ups import DEFAULT
 from prowess.routing.index import SkillIndex
 from prowess.routing.router import RouteChoice
 from prowess.runtime.route.index import pack_index, unpack_index

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from prowess.errors import EncoderError
 from prowess.late import dataclass
 from prowess.routing import router
+from prowess.routing.decision_triggers_and_follow_ups import HintIndex
 from prowess.routing.dense import DenseIndex, PhraseGroup
 from prowess.routing.handoffs_and_passages import (
     LONGEST_BODY,
@@ -40,7 +41,6 @@ from prowess.routing.index import (
 )
 from prowess.routing.lexical_and_breadth import Breadth, LexicalIndex, Postings, Terms, read_terms
 from prowess.routing.router import Query
-from prowess.routing.triggers_and_follow_ups import HintIndex
 from prowess.routing.words import Words, measure_shape, split_words
 from prowess.runtime.ports import (
     Encoder,
