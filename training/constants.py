@@ -27,8 +27,8 @@ from prowess.routing.decision_triggers_and_follow_ups import (
     Scale,
     Shares,
     Signs,
+    add_hints,
     fuse,
-    measure_nearness,
     read_scale,
     read_shares,
     scores,
@@ -36,7 +36,7 @@ from prowess.routing.decision_triggers_and_follow_ups import (
     weigh_occasion,
     weigh_topic,
 )
-from prowess.routing.dense import DenseScores
+from prowess.routing.dense import DenseScores, measure_nearness
 from prowess.routing.index import SkillIndex
 from prowess.routing.lexical_and_breadth import Breadth, LexicalScores
 from prowess.runtime.route.answer import RoutingService
@@ -323,7 +323,7 @@ def _read_row(
         "mass": lexical.mass,
         "mentioned": mentioned,
         "asked_so": measure_nearness(dense),
-        "outright": router.add_hints(index.hints.of(query.message), len(index.skills)),
+        "outright": add_hints(index.hints.of(query.message), len(index.skills)),
         "serving": occasions.weigh(reading),
         "leaning": index.everyday.leaning(vector),
         "idle": reading.idle,

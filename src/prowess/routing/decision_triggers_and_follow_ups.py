@@ -34,6 +34,8 @@ from prowess.routing.model import Decision, Thresholds
 from prowess.routing.words import MessageShape, has_dense_script, split_words
 from prowess.skills.model import Skill
 
+Floats: TypeAlias = NDArray[np.float32]
+
 _MOST_PATHS = 32
 _LONGEST_PATH = 200
 _LONGEST_GLOB = 200
@@ -263,6 +265,30 @@ def _matches(path: str, forms: Sequence[str]) -> bool:
     )
 
 
+# What is said outright: enough to lift a likely skill to the top, not an unlikely one.
+_BY_TRIGGER, _BY_WORD, _BY_PATH = 0.15, 0.06, 0.06
+# A name that is asked for wins over whatever else the message is about; one that only occurs does
+# not ("I just finished setup-db, what now?").
+_BY_WISH, _BY_MENTION = 0.4, 0.06
+
+
+def add_hints(hints: Mapping[int, Hints], size: int) -> Floats:
+    """Return what is said outright for each of so many skills."""
+    added = np.zeros(size, np.float32)
+    for place, found in hints.items():
+        added[place] = sum(weigh_hints(found).values())
+    return added
+
+
+def weigh_hints(hints: Hints) -> dict[str, float]:
+    """Return what each thing that is said outright about a skill adds."""
+    # A trigger of one word proves little more than the word itself, which counts already.
+    several = len(hints.trigger.split()) > 1 or not hints.trigger.isascii()
+    trigger = (_BY_TRIGGER if several else _BY_WORD) if hints.trigger else 0.0
+    named = _BY_WISH if hints.named >= Named.ASKED_FOR else _BY_MENTION if hints.named else 0.0
+    return {"named": named, "trigger": trigger, "path": _BY_PATH if hints.path else 0.0}
+
+
 _LONGEST = 40
 _LONGEST_CLOSING = 120
 _REMEMBERED = 64
@@ -333,8 +359,6 @@ def _follow_ups() -> re.Pattern[str]:
     gap = r"(?:[\s,.!\uff0c\u3002\uff01\u3001\uff5e]+|$|(?<=[^\x00-\x7f]))"
     return re.compile(rf"(?:(?:{either}){gap})+", re.IGNORECASE)
 
-
-Floats: TypeAlias = NDArray[np.float32]
 
 # Against skills that are made to fit everything: no set of honest ones can say how much.
 _BREADTH_SHARE, _MOST_BREADTH = 8.0, 0.06
@@ -423,9 +447,6 @@ def fuse(
 DEFAULT = Thresholds(load=0.5, offer=0.2)
 # A skill is loaded beside the best only if it fits nearly as well; an offer costs one line more.
 _NEARLY = {Decision.LOAD: 0.75, Decision.OFFER: 0.5}
-# From the first cosine on a phrase is near to a message, and from the second on the same; by so
-# much it must be nearer than the whole text.
-_NEAR, _SAME, _NEARER = 0.4, 0.65, 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -488,65 +509,8 @@ class Signs:
     idle: float | Floats = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clarity:
-    """What tells that a skill is meant from what is merely the best: a logistic regression.
-
-    Unlike a score it asks nothing of the catalogue: it is the same for long texts and short.
-    """
-
-    # The cosine of message and skill.
-    meaning: float
-    # The words that they share, and by how much those are more than with any other skill.
-    words: float
-    lead: float
-    # The logarithm of how much the message says in rare words.
-    said: float
-    none: float
-
-
-@cache
-def read_clarity() -> Clarity:
-    """Return the weights that were fitted for the model that ships."""
-    return Clarity(**read_table("model/clarity.toml"))
-
-
-def list_clues(meant: Floats, shared: Floats, mass: float) -> Floats:
-    """Return what clarity weighs, in the order of its weights: a row for each skill."""
-    # What is shared with no other skill: the best has the second to beat, and all others the best.
-    second, first = np.sort(np.append(shared, np.zeros(2, np.float32)))[-2:]
-    lead = shared - np.where(shared == first, second, first)
-    said = np.full(len(shared), np.log1p(mass), np.float32)
-    return np.stack([meant, shared, lead, said], axis=1)
-
-
-def measure_clarity(meant: Floats, shared: Floats, mass: float) -> Floats:
-    """Return for each skill how likely it is that a person who wrote the message means it.
-
-    Args:
-        meant: the cosine of the message with each skill.
-        shared: how far each has the words of the message.
-        mass: how much the message says in rare words.
-    """
-    by = read_clarity()
-    weights = np.array([by.meaning, by.words, by.lead, by.said], np.float32)
-    odds = list_clues(meant, shared, mass) @ weights + by.none
-    found: Floats = 1 / (1 + np.exp(-odds))
-    return found
-
-
 def _many(words_per_skill: float) -> float:
     return words_per_skill / (words_per_skill + 400)
-
-
-def measure_nearness(dense: DenseScores) -> Floats:
-    """Return how nearly a message is one of the requests of each skill, from 0 to 1.
-
-    A phrase that is no nearer than the whole description is only more of the same.
-    """
-    near = np.clip((dense.best - _NEAR) / (_SAME - _NEAR), 0, 1)
-    found: Floats = near * np.clip((dense.best - dense.whole) / _NEARER, 0, 1)
-    return found
 
 
 def weigh_topic(topic: Floats, outright: Floats, signs: Signs, scale: Scale) -> Floats:

@@ -22,18 +22,18 @@ from prowess.routing.decision_triggers_and_follow_ups import (
     Named,
     Scale,
     Signs,
+    add_hints,
     fold,
     fuse,
     is_called,
     is_follow_up,
-    measure_clarity,
-    measure_nearness,
     read_closing,
     read_scale,
     read_shares,
+    weigh_hints,
     weight_of_meaning,
 )
-from prowess.routing.dense import DenseIndex
+from prowess.routing.dense import DenseIndex, measure_clarity, measure_nearness
 from prowess.routing.index import MessageReading, SkillIndex, read_needs
 from prowess.routing.lexical_and_breadth import LexicalScores
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
@@ -100,11 +100,6 @@ def _quote(text: str) -> str:
     return line if len(line) <= _LONGEST_QUOTE else line[: _LONGEST_QUOTE - 1].rstrip() + "…"
 
 
-# What is said outright: enough to lift a likely skill to the top, not an unlikely one.
-_TRIGGER, _WORD_TRIGGER, _PATH = 0.15, 0.06, 0.06
-# A name that is asked for wins over whatever else the message is about; one that only occurs does
-# not ("I just finished setup-db, what now?").
-_ASKED_FOR, _MENTIONED = 0.4, 0.06
 # A small weight: a cross-encoder of this size is right more often than not, and no more.
 _JUDGED = 0.005
 _LONGEST_HINTED = 20_000
@@ -414,7 +409,7 @@ def make_match(index: SkillIndex, query: Query, ranking: Ranking, place: int) ->
     """Return one skill's score with the share of each signal and the reasons."""
     signals = {name: float(part[place]) for name, part in ranking.fused.parts.items()}
     hints = ranking.hints.get(place, Hints())
-    signals |= {name: worth for name, worth in _weigh_hints(hints).items() if worth}
+    signals |= {name: worth for name, worth in weigh_hints(hints).items() if worth}
     reasons = list(find_reasons(index, query.english, query.vector, place, hints))
     reasons += _find_circumstances(ranking, place)
     return Match(
@@ -450,22 +445,6 @@ def _add_judgement(fused: Fused, judged: Mapping[int, float]) -> Fused:
 
 def _add_part(fused: Fused, name: str, part: Floats) -> Fused:
     return fused._replace(total=fused.total + part, parts={**fused.parts, name: part})
-
-
-def add_hints(hints: Mapping[int, Hints], size: int) -> Floats:
-    """Return what is said outright for each of so many skills."""
-    added = np.zeros(size, np.float32)
-    for place, found in hints.items():
-        added[place] = sum(_weigh_hints(found).values())
-    return added
-
-
-def _weigh_hints(hints: Hints) -> dict[str, float]:
-    # A trigger of one word proves little more than the word itself, which counts already.
-    several = len(hints.trigger.split()) > 1 or not hints.trigger.isascii()
-    trigger = (_TRIGGER if several else _WORD_TRIGGER) if hints.trigger else 0.0
-    named = _ASKED_FOR if hints.named >= Named.ASKED_FOR else _MENTIONED if hints.named else 0.0
-    return {"named": named, "trigger": trigger, "path": _PATH if hints.path else 0.0}
 
 
 def _find_excluded(
