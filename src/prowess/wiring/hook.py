@@ -49,6 +49,7 @@ from prowess.host.sources.harness_folders import (
     is_in_roots,
     list_session_roots,
 )
+from prowess.skills.model import Tier
 from prowess.spans import contain
 from prowess.transcripts.turns import build_transcript, read_turns
 from prowess.wiring.library import HOOK, WARM_HOOK, Runtime, open_runtime
@@ -78,6 +79,8 @@ _STOP_SECONDS = 5.0
 # A thread that is inside of the model when the process ends makes that an abort. It stops at the
 # next batch of texts, well within a second; a machine that is busy may need far longer.
 _WARM_SECONDS = 20.0
+# Where no other harness looks for skills.
+_OUR_OWN = frozenset((Tier.EXTRA, Tier.BUNDLED, Tier.MANAGED, Tier.WORKSPACE))
 # Of no skill's words: it is routed by its meaning, which is what has to be loaded.
 _ANY_MESSAGE = "good morning"
 
@@ -169,15 +172,20 @@ class HookService:
 
     def _is_listed(self, skill: "Skill", harness: Harness) -> bool:
         """Return whether a harness finds a skill, or a copy of it, and tells its model of it."""
-        # Late: a call without an answer does not need the table.
+        shadowed = self._skills.workspace().state(self._skills.settings).catalog.shadowed
+        copies = (one.skill for one in shadowed if one.winner.path == skill.path and one.identical)
+        # OpenClaw alone looks into folders of ours: our workspace is its own.
+        ours = () if harness is Harness.OPENCLAW else _OUR_OWN
+        theirs = [one for one in (skill, *copies) if one.source.tier not in ours]
+        if not theirs:
+            return False
+        # Late: for what lies in folders of our own alone nobody needs the table.
         from prowess.skills.harness.rules import Reader, read_rules, reads, why_hidden
 
         if harness.value not in set(Reader):
             return False
         rules = read_rules()[Reader(harness.value)]
-        shadowed = self._skills.workspace().state(self._skills.settings).catalog.shadowed
-        copies = (one.skill for one in shadowed if one.winner.path == skill.path and one.identical)
-        return any(reads(rules, one) and not why_hidden(rules, one) for one in (skill, *copies))
+        return any(reads(rules, one) and not why_hidden(rules, one) for one in theirs)
 
     def _hint(self, match: "Match", harness: Harness) -> Hint:
         return Hint(
