@@ -28,6 +28,7 @@ from prowess.skills.agent_filter_snapshot import (
     MatchedBy,
     Snapshot,
     fingerprint,
+    next_version,
 )
 from prowess.skills.catalog import (
     Catalog,
@@ -318,7 +319,7 @@ class SkillsService:
         settings: SettingsSource,
         places: Places,
         open_workspace: Callable[[str], Workspace],
-        next_version: Callable[[], int],
+        now_ms: Callable[[], int],
         last_used: Callable[[], Mapping[str, int]],
     ) -> None:
         self.places = places
@@ -326,7 +327,7 @@ class SkillsService:
         self.lock = threading.RLock()
         self._settings = settings
         self._open_workspace = open_workspace
-        self._next_version = next_version
+        self._now_ms, self._started_ms, self._version = now_ms, now_ms(), 0
         self._last_used = last_used
         self._workspaces: dict[str, Workspace] = {}
         self._current: Settings | None = None
@@ -481,7 +482,8 @@ class SkillsService:
         if known is not None and known[1].hash == fresh.hash:
             fresh = replace(fresh, version=known[1].version)
         else:
-            fresh = replace(fresh, version=self._next_version())
+            self._version = next_version(self._version, self._started_ms, self._now_ms())
+            fresh = replace(fresh, version=self._version)
         self._snapshots[agent.id] = (state, fresh)
         return fresh
 
@@ -569,12 +571,13 @@ class SkillsService:
 
 
 def _allow(agent: AgentSettings, state: WorkspaceState) -> Allowed:
-    agent_filter = AgentFilter.of(agent)
+    # Most agents have no list, and then nothing is looked up in it.
+    listed = None if agent.skills is None else AgentFilter.of(agent)
     set_up = tuple(
         skill
         for name, skill in state.catalog.winners.items()
         if state.verdicts[name].is_set_up
-        and agent_filter.match(skill) is not None
+        and (listed is None or listed.match(skill) is not None)
         and not skill.is_draft
     )
     usable = tuple(skill for skill in set_up if skill.path not in state.blocks)
@@ -584,7 +587,7 @@ def _allow(agent: AgentSettings, state: WorkspaceState) -> Allowed:
         usable=usable,
         hopeful=() if len(hopeful) == len(usable) else hopeful,
         held=tuple(skill for skill in set_up if skill.path in state.blocks),
-        skill_filter=agent_filter.entries,
+        skill_filter=None if listed is None else listed.entries,
     )
 
 

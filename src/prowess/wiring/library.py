@@ -30,7 +30,7 @@ from prowess.host.store.reports import BlockFinder, SkillVerdicts, VerdictPorts
 from prowess.runtime.ports import KnownVerdict, ScanPatience
 from prowess.runtime.service import Places, SkillsService, Workspace, WorkspaceState
 from prowess.settings import AgentSettings, Settings
-from prowess.skills.agent_filter_snapshot import AgentFilter, VersionClock
+from prowess.skills.agent_filter_snapshot import AgentFilter
 from prowess.skills.catalog import AddressedSkill
 from prowess.skills.model import Skill, Tier
 from prowess.wiring.state import STORE_FILE, USAGE_FILE, StateStores
@@ -335,7 +335,7 @@ def open_runtime(
         settings=config_file if settings is None else settings(config_file),
         places=_places(workspace, folders, variables, current),
         open_workspace=lambda folder: _open_workspace(folder, runtime, patience or ScanPatience()),
-        next_version=VersionClock(lambda: time.time_ns() // 1_000_000).next,
+        now_ms=lambda: time.time_ns() // 1_000_000,
         last_used=lambda: last_used(runtime),
     )
     runtime = Runtime(skills=service, config_file=config_file, folders=folders, environ=variables)

@@ -126,12 +126,11 @@ class RoutingWorld:
     skills: SkillsService = field(init=False)
 
     def __post_init__(self) -> None:
-        versions = iter(range(1, 1_000_000))
         self.skills = SkillsService(
             settings=self.config,
             places=Places(workspace="/work", workspace_given=True, managed="/state/skills"),
             open_workspace=lambda folder: Workspace(folder, self.sources, FixedFacts),
-            next_version=lambda: next(versions),
+            now_ms=lambda: 1,
             last_used=dict,
         )
 

@@ -41,7 +41,6 @@ class World:
     workspace_given: bool = False
 
     def service(self) -> SkillsService:
-        versions = iter(range(100, 200))
         return SkillsService(
             settings=self.config,
             places=Places(
@@ -51,7 +50,7 @@ class World:
                 homes=("/home/me",),
             ),
             open_workspace=self._open,
-            next_version=lambda: next(versions),
+            now_ms=lambda: 1,
             last_used=self.store.last_used,
         )
 
