@@ -34,6 +34,7 @@ from prowess.hooks.answers import (
     answer,
     can_speak,
     is_command,
+    keep_typed,
     pack_call,
     prompt_context,
     read,
@@ -51,7 +52,6 @@ from prowess.host.sources.harness_folders import (
 )
 from prowess.skills.model import Tier
 from prowess.spans import contain
-from prowess.transcripts.turns import build_transcript, read_turns
 from prowess.wiring.library import HOOK, WARM_HOOK, Runtime, open_runtime
 
 if TYPE_CHECKING:
@@ -199,8 +199,7 @@ class HookService:
 
 def read_typed(prompt: str) -> str:
     """Return what a person typed; nothing for commands and for what a program put in between."""
-    said = read_turns([{"role": "user", "content": prompt}])
-    text = "\n".join(turn.text for turn in said).strip()
+    text = keep_typed(prompt).strip()
     return "" if is_command(text) else text
 
 
@@ -220,6 +219,7 @@ def _recall(runtime: Runtime, incoming: Incoming) -> tuple[Mapping[str, object],
         return ()
     # Late: only a prompt has something before it.
     from prowess.host.harness.transcripts import read_end
+    from prowess.transcripts.turns import build_transcript
 
     turns = build_transcript(read_end(path)).turns
     return tuple(content for turn in turns for content in turn.contents)
@@ -419,6 +419,7 @@ def _session(runtime: Runtime, incoming: Incoming) -> "Transcript | None":
     if path is None:
         return None
     from prowess.host.harness.transcripts import read_transcript
+    from prowess.transcripts.turns import build_transcript
 
     try:
         raw = read_transcript(path)
