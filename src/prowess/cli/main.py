@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from prowess.host.harness.hook_client import ask, current_folder, read_input, state_folder
+from prowess.host.harness.hook_client import HookLog, ask, current_folder, read_input, state_folder
 
 if TYPE_CHECKING:
     # The same name again says that it is meant for others.
@@ -232,8 +232,6 @@ _call = _Call()
 
 def _note(problem: str) -> None:
     """Leave a line in the log about a call that never came as far as to an answer."""
-    from prowess.host.harness.call_records import HookLog
-
     log = HookLog(state_folder(os.environ, current_folder()))
     now_ms, took_ms = time.time_ns() // 1_000_000, round((time.monotonic() - _call.begun) * 1_000)
     from prowess.hooks.answers import read

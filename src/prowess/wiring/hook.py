@@ -24,6 +24,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from prowess.errors import PathError
@@ -43,7 +44,8 @@ from prowess.hooks.answers import (
     unpack_call,
 )
 from prowess.hooks.harness import LIMIT_VARIABLE, Harness, HookCall, Moment
-from prowess.host.harness.call_records import HookLog, HookMarks, place_to_index
+from prowess.host.harness.hook_client import HookLog
+from prowess.host.harness.marks_and_places import is_first, place_to_index
 from prowess.host.sources.harness_folders import (
     find_home,
     find_workspace,
@@ -305,7 +307,7 @@ def _answer_cold(incoming: Incoming, environ: Mapping[str, str], place: HookPlac
 
 def open_hooks(runtime: Runtime) -> HookService:
     """Return what answers the hooks of a runtime's folder, and remembers what it asked."""
-    return HookService(runtime, HookMarks(runtime.folders.state).is_first)
+    return HookService(runtime, partial(is_first, runtime.folders.state))
 
 
 def _be_quiet() -> None:
@@ -401,7 +403,7 @@ def open_turn_learning(runtime: Runtime) -> "TurnLearning":
         LearningTools(
             workshop=lambda: runtime.workshop,
             session=lambda incoming: _session(runtime, incoming),
-            is_first=HookMarks(runtime.folders.state).is_first,
+            is_first=partial(is_first, runtime.folders.state),
         )
     )
 

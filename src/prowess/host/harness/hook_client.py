@@ -1,4 +1,4 @@
-"""How a hook reads its input and asks a running gateway, over a socket of the same user.
+"""How a hook reads its input, asks a running gateway over a socket of its user, and is noted.
 
 This is the fast lane: it imports next to nothing and does not even read the payload, which the
 gateway does. Whatever goes wrong here means that the hook has to find its answer by itself.
@@ -7,17 +7,24 @@ A request is a line with the sizes of three parts (variables, folder, payload), 
 answer is a line that says whether it is one, then the text for standard output. Nearly every caller
 writes its payload and closes; one that keeps its end open would be waited for until it gives up
 itself, so reading ends with a complete payload too.
+
+A line of the log says who called, when, how long it took and whether something was said: never a
+prompt, a path or the words of an error. The file is private and bounded, and where it cannot be
+written the hook answers all the same.
 """
 
 import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     import socket
+
+    from prowess.hooks.harness import Harness, HookCall
 
 
 FILE_NAME = "hook.sock"
@@ -182,3 +189,104 @@ def _is_whole(read: bytearray) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+LOG_FILE = "hooks.jsonl"
+MOST_LOG_BYTES = 256 * 1024
+_LONGEST_PROBLEM = 80
+_MOST_RECENT = 50
+_LOG_FLAGS = (
+    os.O_APPEND
+    | os.O_CREAT
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+)
+
+
+class HookLog:
+    """A private file of JSON lines in the state folder, the newest last."""
+
+    def __init__(self, state: str) -> None:
+        self._path = os.path.join(state, LOG_FILE)
+
+    def note(self, call: "HookCall") -> None:
+        """Add a call; it never fails."""
+        self._add(
+            {
+                "at": call.at_ms,
+                "harness": call.harness.value,
+                "moment": call.moment.value,
+                "took": call.took_ms,
+                "spoke": call.spoke,
+                "problem": call.problem[:_LONGEST_PROBLEM],
+            }
+        )
+
+    def note_unknown(self, at_ms: int, problem: str) -> None:
+        """Add a call by nobody we know; it never fails."""
+        self._add({"at": at_ms, "problem": problem[:_LONGEST_PROBLEM]})
+
+    def recent(self, harness: "Harness") -> "Sequence[HookCall]":
+        """Return the last calls of a harness, newest last; none where the log cannot be read."""
+        try:
+            lines = self._read().splitlines()
+        except OSError:
+            return ()
+        found = [call for call in map(_read_call, lines) if call is not None]
+        return [call for call in found if call.harness is harness][-_MOST_RECENT:]
+
+    def _add(self, row: Mapping[str, object]) -> None:
+        # Late: a call that a gateway answers leaves its line there.
+        import json
+
+        line = json.dumps(row).encode() + b"\n"
+        # Whoever waits for an answer must not lose it to a full disk.
+        with suppress(OSError):
+            os.makedirs(os.path.dirname(self._path), stat.S_IRWXU, exist_ok=True)
+            handle = os.open(self._path, os.O_WRONLY | _LOG_FLAGS, stat.S_IRUSR | stat.S_IWUSR)
+            try:
+                # One write, so that two processes never mix their lines.
+                os.write(handle, line)
+                is_full = os.fstat(handle).st_size > MOST_LOG_BYTES
+            finally:
+                os.close(handle)
+            if is_full:
+                self._shorten()
+
+    def _shorten(self) -> None:
+        """Keep the newer half; a line that comes meanwhile may be lost, which nobody misses."""
+        kept = self._read()[-MOST_LOG_BYTES // 2 :].partition(b"\n")[2]
+        from prowess.host.files.state_files import write_private
+
+        write_private(self._path, kept.decode("utf-8", "replace"))
+
+    def _read(self) -> bytes:
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        handle = os.open(self._path, flags)
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return b""
+            file.seek(max(0, os.fstat(handle).st_size - 2 * MOST_LOG_BYTES))
+            return file.read(2 * MOST_LOG_BYTES)
+
+
+def _read_call(line: bytes) -> "HookCall | None":
+    # Late, as above: who writes a line knows all of it.
+    import json
+
+    from prowess.hooks.harness import Harness, HookCall, Moment
+
+    try:
+        row = json.loads(line)
+        return HookCall(
+            harness=Harness(row["harness"]),
+            moment=Moment(row["moment"]),
+            at_ms=int(row["at"]),
+            took_ms=int(row["took"]),
+            spoke=row["spoke"] is True,
+            problem=str(row.get("problem", "")),
+        )
+    except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError):
+        # A line of a newer version, cut off, or by a caller that nobody knows.
+        return None
