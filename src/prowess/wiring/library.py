@@ -162,8 +162,9 @@ class Runtime:
     def scanning(self) -> "ScanService":
         """What looks for harm in skills, made on first use."""
         if self._scanning is None:
-            from prowess.host.safety import AcceptanceFile, deadline
+            from prowess.host.safety import AcceptanceFile
             from prowess.runtime.scan import ScanPorts, ScanService
+            from prowess.spans import deadline
 
             tools = ScanPorts(
                 acceptances=AcceptanceFile(self.folders.state, self.state.hold),
