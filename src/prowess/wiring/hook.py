@@ -44,14 +44,14 @@ from prowess.hooks.answers import (
     unpack_call,
 )
 from prowess.hooks.harness import LIMIT_VARIABLE, Harness, HookCall, Moment
-from prowess.host.harness.hook_client import HookLog
-from prowess.host.harness.marks_and_places import is_first, place_to_index
-from prowess.host.sources.harness_folders import (
+from prowess.host.harness.hook_client import (
+    HookLog,
     find_home,
     find_workspace,
     is_in_roots,
     list_session_roots,
 )
+from prowess.host.harness.marks_and_places import is_first, place_to_index
 from prowess.skills.model import Tier
 from prowess.spans import contain
 from prowess.wiring.library import HOOK, WARM_HOOK, Runtime, open_runtime
