@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from prowess.late import compile_late, dataclass
+from prowess.data import compile_late, dataclass
 
 if TYPE_CHECKING:
     # Most commands log nothing.

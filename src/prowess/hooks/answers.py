@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from typing import Any, NamedTuple
 
+from prowess.data import compile_late, dataclass
 from prowess.hooks.harness import Harness, Moment
-from prowess.late import compile_late, dataclass
 from prowess.skills.text import clean, one_line, strict_loads
 
 # A JSON object can hold anything until each field is looked at.

@@ -26,8 +26,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.data import read_table
-from prowess.late import compile_late, dataclass
+from prowess.data import compile_late, dataclass, read_table
 from prowess.routing.dense import DenseScores
 from prowess.routing.lexical_and_breadth import Breadth, LexicalScores
 from prowess.routing.model import Decision, Thresholds

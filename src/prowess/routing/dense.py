@@ -12,8 +12,7 @@ from typing import NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.data import read_table
-from prowess.late import dataclass
+from prowess.data import dataclass, read_table
 from prowess.routing.handoffs_and_passages import SkillEvidence
 from prowess.routing.words import is_foreign, put_in_english
 

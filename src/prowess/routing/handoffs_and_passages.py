@@ -16,7 +16,7 @@ from enum import Enum
 from itertools import islice
 from typing import NamedTuple
 
-from prowess.late import compile_late, dataclass
+from prowess.data import compile_late, dataclass
 from prowess.skills.model import Skill, Value
 
 _LONGEST_REQUEST = 200

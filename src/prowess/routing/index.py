@@ -14,8 +14,7 @@ from typing import NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.data import read_table
-from prowess.late import dataclass
+from prowess.data import dataclass, read_table
 from prowess.routing.decision_triggers_and_follow_ups import HintIndex
 from prowess.routing.dense import DenseIndex, cosines, list_texts
 from prowess.routing.handoffs_and_passages import SkillEvidence

@@ -15,7 +15,7 @@ from typing import NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.late import dataclass
+from prowess.data import dataclass
 from prowess.routing.dense import DenseIndex
 from prowess.routing.handoffs_and_passages import SkillEvidence
 from prowess.routing.words import Words, find_spellings, split_words

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.late import dataclass
+from prowess.data import dataclass
 from prowess.routing import decision_triggers_and_follow_ups as decision
 from prowess.routing.decision_triggers_and_follow_ups import (
     DEFAULT,

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
+from prowess.data import dataclass
 from prowess.errors import PolicyError, SkillNotFoundError, UnknownAgentError, UnsafeSkillError
-from prowess.late import dataclass
 from prowess.runtime.ports import FactsProbe, Scan, SettingsSource, SkillJudge, SkillSources
 from prowess.settings import (
     AgentSettings,

@@ -11,7 +11,7 @@ from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from prowess.late import dataclass
+from prowess.data import dataclass
 from prowess.settings import AgentSettings
 from prowess.skills.model import Skill
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, NamedTuple
 
-from prowess.late import dataclass
+from prowess.data import dataclass
 from prowess.settings import EntrySettings, InstallSettings, NodeSettings, Settings
 from prowess.skills.frontmatter import (
     FieldReader,

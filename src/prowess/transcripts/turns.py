@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
+from prowess.data import compile_late, dataclass
 from prowess.hooks.answers import has_frames, keep_typed
-from prowess.late import compile_late, dataclass
 
 
 class Role(StrEnum):

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, NamedTuple
 
+from prowess.data import dataclass
 from prowess.host.files.handles import Content, is_inside, is_path, read_bounded
-from prowess.late import dataclass
 from prowess.skills.model import Diagnostic, RootKind, Source, Tier, diagnose
 
 

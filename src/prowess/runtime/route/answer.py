@@ -14,8 +14,8 @@ from enum import StrEnum
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
+from prowess.data import dataclass
 from prowess.errors import EncoderError, SkillNotFoundError
-from prowess.late import dataclass
 from prowess.routing import router
 from prowess.routing.decision_triggers_and_follow_ups import DEFAULT
 from prowess.routing.index import SkillIndex

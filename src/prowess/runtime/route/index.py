@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from prowess.data import dataclass
 from prowess.errors import EncoderError
-from prowess.late import dataclass
 from prowess.routing import router
 from prowess.routing.decision_triggers_and_follow_ups import HintIndex
 from prowess.routing.dense import DenseIndex, PhraseGroup
