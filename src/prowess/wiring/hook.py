@@ -20,7 +20,6 @@ import queue
 import re
 import sys
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,7 +42,7 @@ from prowess.hooks.answers import (
     session_context,
     unpack_call,
 )
-from prowess.hooks.harness import LIMIT_VARIABLE, Harness, HookCall, Moment
+from prowess.hooks.harness import LIMIT_VARIABLE, Harness, Moment
 from prowess.host.harness.hook_client import (
     HookLog,
     find_home,
@@ -69,7 +68,6 @@ if TYPE_CHECKING:
 
 # The moments after which something may have been learned.
 ENDINGS = frozenset((Moment.TURN_END, Moment.SESSION_END))
-_UNKNOWN = "unknown payload"
 # Until when one message may be read, as a part of what the caller waits at all: from its beginning,
 # since on a busy machine it took long to come as far. Words need a moment after that.
 _PATIENCE, _LONGEST_WAIT_S = 0.6, 20.0
@@ -232,33 +230,6 @@ def folder_of(incoming: Incoming, current: str, home: str) -> str:
     return find_workspace(incoming.cwd, incoming.projects, current, home)
 
 
-class Watched:
-    """Notes each call in the log, whatever becomes of it."""
-
-    def __init__(self, state: str, begun: float | None = None) -> None:
-        """Count from `begun`, by the monotonic clock; by default from now."""
-        self._log = HookLog(state)
-        self._started = time.monotonic() if begun is None else begun
-        self._at_ms = time.time_ns() // 1_000_000
-
-    def note(self, incoming: Incoming | None, *, spoke: bool = False, problem: str = "") -> None:
-        """Write the one line of this call."""
-        if incoming is None:
-            self._log.note_unknown(self._at_ms, problem or _UNKNOWN)
-            return
-        took = round((time.monotonic() - self._started) * 1_000)
-        self._log.note(
-            HookCall(
-                harness=incoming.harness,
-                moment=incoming.moment,
-                at_ms=self._at_ms,
-                took_ms=took,
-                spoke=spoke,
-                problem=problem,
-            )
-        )
-
-
 class HookPlace(NamedTuple):
     """Where a hook runs, and since when, by the monotonic clock, its caller waits."""
 
@@ -278,17 +249,17 @@ def answer_alone(
     raw: bytes, environ: Mapping[str, str], place: HookPlace, show: AnswerPrinter
 ) -> None:
     """Answer without a gateway and show it; whatever goes wrong is noted and shows nothing."""
-    watched = Watched(place.state, place.begun)
+    log = HookLog(place.state, place.begun)
     incoming: Incoming | None = None
     # A hook that fails must not be noticed by the agent: the log says of what kind it was.
-    with contain(lambda error: watched.note(incoming, problem=type(error).__name__)):
+    with contain(lambda error: log.note_end(incoming, problem=type(error).__name__)):
         incoming = read(raw, environ)
         if incoming is None:
-            watched.note(None)
+            log.note_end(None)
             return
         text = _answer_cold(incoming, environ, place)
         show(text)
-        watched.note(incoming, spoke=bool(text))
+        log.note_end(incoming, spoke=bool(text))
 
 
 def _answer_cold(incoming: Incoming, environ: Mapping[str, str], place: HookPlace) -> str:
@@ -485,16 +456,16 @@ class WarmHooks:
 
     def answer(self, asked: "HookQuestion") -> str | None:
         """Return what the hook prints; None where it had better look for itself."""
-        watched = Watched(self._first.folders.state)
+        log = HookLog(self._first.folders.state)
         incoming = read(asked.raw, asked.environ)
         if incoming is None:
-            watched.note(None)
+            log.note_end(None)
             return ""
         # Alone it fails in the same way, and notes why; or it is more lucky.
         with contain(lambda error: _warn("hooks.no-answer", error)):
             folder = folder_of(incoming, asked.folder, self._first.folders.home)
             text = self._answer(incoming, folder)
-            watched.note(incoming, spoke=bool(text))
+            log.note_end(incoming, spoke=bool(text))
             return text
         return None
 

@@ -12,15 +12,11 @@ A line of the log says who called, when, how long it took and whether something 
 prompt, a path or the words of an error. The file is private and bounded, and where it cannot be
 written the hook answers all the same.
 
-A call is about the project, and not the corner of it that is open: agents change folders within a
-project, and look for skills in parent folders themselves; we read the skills of one folder. What a
-payload says is not trusted: it never makes the home folder, or one above it, a workspace, and on
-the way up folders of other people do not count, since anybody may put skills into a shared one.
-Only a fixed number of paths is looked at, and no folder is listed.
-
-A transcript's path arrives from outside as well: it is followed only where its real place, with
-every link resolved, lies below a folder in which a harness keeps sessions. All such folders are
-named, those that were never made too, and whoever reads looks which are there.
+A call is about the project, and not the corner of it that is open: agents look for skills in parent
+folders themselves. What a payload says is not trusted: it never makes the home folder, or one above
+it, a workspace, folders of other people do not count on the way up, since anybody may put skills
+into a shared one, and a transcript is followed only where its real place lies below a folder in
+which a harness keeps sessions. A fixed number of paths is looked at, and no folder is listed.
 """
 
 import os
@@ -35,6 +31,7 @@ from typing import TYPE_CHECKING, BinaryIO
 if TYPE_CHECKING:
     import socket
 
+    from prowess.hooks.answers import Incoming
     from prowess.hooks.harness import Harness, HookCall
 
 
@@ -205,6 +202,7 @@ def _is_whole(read: bytearray) -> bool:
 LOG_FILE = "hooks.jsonl"
 MOST_LOG_BYTES = 256 * 1024
 _LONGEST_PROBLEM = 80
+_UNKNOWN = "unknown payload"
 _MOST_RECENT = 50
 _LOG_FLAGS = (
     os.O_APPEND
@@ -218,8 +216,29 @@ _LOG_FLAGS = (
 class HookLog:
     """A private file of JSON lines in the state folder, the newest last."""
 
-    def __init__(self, state: str) -> None:
+    def __init__(self, state: str, begun: float | None = None) -> None:
+        """Count a call from `begun`, by the monotonic clock; by default from now."""
         self._path = os.path.join(state, LOG_FILE)
+        self._begun = time.monotonic() if begun is None else begun
+
+    def note_end(
+        self, incoming: "Incoming | None", *, spoke: bool = False, problem: str = ""
+    ) -> None:
+        """Add a call that ends now, of nobody we know where none could be read; it never fails."""
+        took = round((time.monotonic() - self._begun) * 1_000)
+        at = time.time_ns() // 1_000_000 - took
+        if incoming is None:
+            self.note_unknown(at, problem or _UNKNOWN)
+            return
+        # Late: a call that a gateway answers leaves its line there.
+        from prowess.hooks.harness import HookCall
+
+        harness, moment = incoming.harness, incoming.moment
+        self.note(
+            HookCall(
+                harness=harness, moment=moment, at_ms=at, took_ms=took, spoke=spoke, problem=problem
+            )
+        )
 
     def note(self, call: "HookCall") -> None:
         """Add a call; it never fails."""
