@@ -1,11 +1,10 @@
 """What costs nothing before its first use: tables beside the code, patterns and dataclasses.
 
 Every prompt of a coding agent waits for a hook, which loads a hundred classes and a hundred
-patterns and uses a third of them. The standard library compiles six functions for every class when
-its module is loaded, half a millisecond of processor time. Here a constructor is compiled by the
-first instance, and what else a class gets are closures. Fields, slots, `replace`, `asdict`, `match`
-and pickles are the standard library's own, and a class that derives from another dataclass is
-wholly made by it. A pattern is compiled by the first text that it is held against.
+patterns and uses a third of them. The standard library compiles six functions for every class, half
+a millisecond. Here a constructor is compiled by the first instance, what else a class gets are
+closures, and a class that derives from another dataclass is wholly the standard library's. A
+pattern is compiled by the first text that it is held against.
 
 Tables ship with the code, as TOML beside their readers: words, hosts, names, rule texts. A list of
 words is one long string with blanks between them: that is short to read, and a TOML parser written

@@ -40,7 +40,7 @@ from prowess.skills.catalog import (
     merge,
     owners,
 )
-from prowess.skills.eligibility import NO_FACTS, HostFacts, HostNeeds, ScannerBlock, Verdict
+from prowess.skills.eligibility import NO_FACTS, HostFacts, ScannerBlock, Verdict
 from prowess.skills.model import Diagnostic, Skill, diagnose
 from prowess.skills.text import one_line
 
@@ -57,7 +57,7 @@ class WorkspaceState:
     catalog: Catalog
     # The skills that may come to be used, and what any of them asks of the host.
     asked: tuple[Skill, ...]
-    needs: HostNeeds | None
+    needs: tuple[frozenset[str], frozenset[str]] | None
     facts: HostFacts
     # What the scanner keeps from use, by path.
     blocks: Mapping[str, ScannerBlock]
@@ -132,7 +132,7 @@ class Workspace:
             # Who gets a name may depend on what is ready, so there everybody's needs are asked for.
             asked = scan.skills if by_readiness else catalog.skills
             needs = eligibility.find_needs(asked)
-        facts = NO_FACTS if needs is None else self._open_facts().probe(needs.bins, needs.env)
+        facts = NO_FACTS if needs is None else self._open_facts().probe(*needs)
         blocks = self._find_blocks(asked, settings, changed)
         withheld = self._find_withheld(catalog, settings)
         is_same = old is not None and catalog is old.catalog and facts == old.facts

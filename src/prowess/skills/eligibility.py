@@ -486,17 +486,10 @@ def needed_env(skills: Iterable[Skill]) -> frozenset[str]:
     return frozenset(name for skill in skills for name in skill.metadata.requires.env)
 
 
-class HostNeeds(NamedTuple):
-    """The programs and the variables that skills ask for, and what may install the programs."""
-
-    bins: frozenset[str]
-    env: frozenset[str]
-
-
-def find_needs(skills: Iterable[Skill]) -> HostNeeds | None:
-    """Return what any of `skills` asks of the host; None where it is the same to all of them."""
+def find_needs(skills: Iterable[Skill]) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return the programs and variables to look for; None where the host is the same to all."""
     asking = [one for one in skills if one.metadata.requires or one.metadata.install]
-    return HostNeeds(needed_bins(asking) | {"brew"}, needed_env(asking)) if asking else None
+    return (needed_bins(asking) | {"brew"}, needed_env(asking)) if asking else None
 
 
 def is_disabled(skill: Skill, settings: Settings) -> bool:
