@@ -37,8 +37,8 @@ from prowess.routing.decision_triggers_and_follow_ups import (
     weigh_topic,
 )
 from prowess.routing.dense import DenseScores, measure_nearness
-from prowess.routing.index import SkillIndex
 from prowess.routing.lexical_and_breadth import Breadth, LexicalScores
+from prowess.routing.router import SkillIndex
 from prowess.runtime.route.answer import RoutingService
 from prowess.wiring import open_runtime
 from training.judgement import FOLDS, Rows, collect, fit, list_folds, read_lines

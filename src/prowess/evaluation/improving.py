@@ -27,7 +27,7 @@ from prowess.routing.handoffs_and_passages import (
     is_exclusion,
     split_sentences,
 )
-from prowess.routing.index import SkillIndex
+from prowess.routing.router import SkillIndex
 from prowess.runtime.ports import LanguageModel
 from prowess.runtime.route.answer import RoutingService
 from prowess.runtime.route.examples import quote_skill

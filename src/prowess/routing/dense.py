@@ -25,6 +25,14 @@ _CANDIDATES = 256
 _STRIP = 512
 
 
+class Encoded(NamedTuple):
+    """The vectors of texts, and whose they are: those of another encoder do not compare."""
+
+    vectors: Mapping[str, Floats]
+    encoder_id: str = ""
+    english_only: bool = True
+
+
 class DenseScores(NamedTuple):
     """Cosines of one message, in the order of the index."""
 

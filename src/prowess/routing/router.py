@@ -1,13 +1,16 @@
 """From a message to a decision: rank every skill, then load, offer or leave it, with reasons.
 
+Everything about a set of skills that this needs is made once, as an index, and used for every
+message.
+
 The vector of the message is an argument, so nothing here waits for a model: `outright` first asks
 whether one is needed at all. A reason is a sentence that a person can check against the skill.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +21,7 @@ from prowess.routing.decision_triggers_and_follow_ups import (
     DEFAULT,
     Closing,
     Fused,
+    HintIndex,
     Hints,
     Named,
     Scale,
@@ -33,14 +37,89 @@ from prowess.routing.decision_triggers_and_follow_ups import (
     weigh_hints,
     weight_of_meaning,
 )
-from prowess.routing.dense import DenseIndex, measure_clarity, measure_nearness
-from prowess.routing.index import MessageReading, SkillIndex, read_needs
-from prowess.routing.lexical_and_breadth import LexicalScores
+from prowess.routing.dense import DenseIndex, Encoded, list_texts, measure_clarity, measure_nearness
+from prowess.routing.handoffs_and_passages import SkillEvidence
+from prowess.routing.lexical_and_breadth import (
+    Breadth,
+    LexicalIndex,
+    LexicalScores,
+    list_messages,
+    measure_meaning,
+    measure_words,
+)
+from prowess.routing.message_kinds import (
+    Everyday,
+    MessageReading,
+    Occasions,
+    list_common_texts,
+    read_needs,
+)
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
 from prowess.routing.words import find_asking_part, is_mention, measure_shape, put_in_english
+from prowess.skills.model import Skill
 from prowess.skills.text import one_line
 
 Floats: TypeAlias = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SkillIndex:
+    """The skills of one snapshot, ready to be matched; never changed, so threads may share it."""
+
+    skills: tuple[Skill, ...]
+    # Those that the model may not choose: only a person can call them.
+    hidden: tuple[int, ...]
+    evidence: tuple[SkillEvidence, ...]
+    lexical: LexicalIndex
+    hints: HintIndex
+    # None without an encoder: then words and what is said outright are all there is.
+    dense: DenseIndex | None
+    breadth: Breadth
+    everyday: Everyday | None
+    # None without the encoder that the heads were fitted for.
+    occasions: Occasions | None
+    english_only: bool
+    encoder_id: str
+
+    @classmethod
+    def build(
+        cls,
+        skills: Sequence[Skill],
+        evidence: Sequence[SkillEvidence],
+        lexical: LexicalIndex,
+        encoded: Encoded | None,
+    ) -> Self:
+        """Index `skills`; `encoded` has a vector for every text that `needed_texts` names."""
+        dense, line, occasions = None, None, None
+        meaning = np.zeros(len(skills), np.float32)
+        if encoded is not None:
+            dense = DenseIndex.build(evidence, encoded.vectors, english_only=encoded.english_only)
+            line = Everyday.between(encoded.vectors, dense.whole)
+            strangers = np.array([encoded.vectors[text] for text in list_messages()], np.float32)
+            meaning = measure_meaning(dense, strangers, lexical.known)
+            occasions = Occasions.build(encoded, dense, lexical.known)
+        return cls(
+            skills=tuple(skills),
+            hidden=tuple(at for at, skill in enumerate(skills) if not skill.invocation.model),
+            # The bodies are in the lexical index by now.
+            evidence=tuple(replace(one, body="") for one in evidence),
+            lexical=lexical,
+            hints=HintIndex(skills),
+            dense=dense,
+            breadth=Breadth(meaning, measure_words(lexical, list_messages())),
+            everyday=line,
+            occasions=occasions,
+            english_only=encoded is not None and encoded.english_only,
+            encoder_id="" if encoded is None else encoded.encoder_id,
+        )
+
+
+def list_index_texts(evidence: Sequence[SkillEvidence]) -> Iterator[str]:
+    """Yield every text whose vector is needed, some of them more than once."""
+    yield from list_common_texts()
+    for one in evidence:
+        yield from list_texts(one)
+
 
 CALLED = "the message calls it by name"
 GOES_ON = "the message goes on with what was loaded last"

@@ -13,9 +13,8 @@ import numpy as np
 
 from prowess.errors import EncoderError
 from prowess.routing import router
-from prowess.routing.index import SkillIndex
 from prowess.routing.model import Thresholds
-from prowess.routing.router import Context, Query
+from prowess.routing.router import Context, Query, SkillIndex
 from prowess.runtime.ports import Encoder, Judge, Vectors
 from prowess.runtime.route.answer import RoutingPorts, RoutingService
 from prowess.runtime.route.index import IndexBuilder
