@@ -4,11 +4,10 @@ Triggers, names and files are certain where meaning and words are guesses, so th
 first and apart. "Yes, go on" follows what was loaded last, and "it works" ends it.
 
 Ranking and deciding are different questions. Words help to tell skills apart and say little about
-whether any is meant, so the evidence for "is meant at all" has terms of its own: a lead over the
-next skill counts where texts are long (everything shares words there), and so does how much the
-message says; a message that any assistant could answer needs more, and one that tells of an
-occasion needs less of a topic. The scale is fitted on labelled sets of very different catalogues,
-so that one half means "load" for all of them (`training.constants`); it lies beside the model.
+whether any is meant, which has terms of its own: a lead over the next skill counts where texts are
+long (everything shares words there), and so does how much the message says; one that any assistant
+could answer needs more, and one that tells of an occasion less of a topic. The scale is fitted on
+sets of very different catalogues, so that one half means "load" for all (`training.constants`).
 
 For the ranking, meaning and words are weighed by how much words can say: skills of a line or two
 are found by meaning, skills with long bodies by words. An English encoder has no say on other

@@ -207,7 +207,7 @@ class ScanService:
 
     def __init__(self, tools: ScanPorts) -> None:
         self._tools, self._acceptances = tools, cache(tools.open_acceptances)
-        self._trusted: tuple[str, ...] | None = None
+        self._trusted = cache(lambda: tuple(sorted(set(tools.trusted_names()))))
         # Two threads that ask about the same skill scan it once.
         self._scanning = RLock()
 
@@ -216,7 +216,7 @@ class ScanService:
         chosen = Profile(profile or target.profile)
         if target.problem:
             return Scanned(target, chosen, failed(target.problem))
-        like = find_lookalike(target.name, self._find_trusted_names()) if target.name else None
+        like = find_lookalike(target.name, self._trusted()) if target.name else None
         _, card = self.find_report(target, chosen, "" if like is None else like.trusted)
         report = card.report
         if report.findings:
@@ -354,11 +354,6 @@ class ScanService:
             [error] = failures
             ids["verdict"] = ScanVerdict.ERROR.value
             return failed(f"{type(error).__name__}: {error}"[:300])
-
-    def _find_trusted_names(self) -> tuple[str, ...]:
-        if self._trusted is None:
-            self._trusted = tuple(sorted(set(self._tools.trusted_names())))
-        return self._trusted
 
 
 def failed(problem: str) -> ScanReport:

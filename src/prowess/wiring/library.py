@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from prowess.runtime.route.answer import RoutingService
     from prowess.runtime.route.examples import ExampleService
     from prowess.runtime.run import RunContext, RunPorts
-    from prowess.runtime.scan import AcceptanceStore, ScanService, Target
+    from prowess.runtime.scan import ScanService, Target
     from prowess.runtime.usage import UsageLog
     from prowess.runtime.watch import Sessions, Watching
     from prowess.runtime.workshop.review import ReviewModel
@@ -162,11 +162,12 @@ class Runtime:
     def scanning(self) -> "ScanService":
         """What looks for harm in skills, made on first use."""
         if self._scanning is None:
+            from prowess.host.safety import AcceptanceFile
             from prowess.runtime.scan import ScanPorts, ScanService
             from prowess.spans import deadline
 
             tools = ScanPorts(
-                open_acceptances=self._open_acceptances,
+                open_acceptances=lambda: AcceptanceFile(self.folders.state, self.state.hold),
                 reports=self.state.reports,
                 egress=lambda: self.skills.settings.skills.safety.egress,
                 trusted_names=self._list_trusted,
@@ -177,12 +178,6 @@ class Runtime:
             )
             self._scanning = ScanService(tools)
         return self._scanning
-
-    def _open_acceptances(self) -> "AcceptanceStore":
-        # Late: in most skills nothing is found.
-        from prowess.host.safety import AcceptanceFile
-
-        return AcceptanceFile(self.folders.state, self.state.hold)
 
     def _list_trusted(self) -> list[str]:
         """Return the names of skills that somebody vouched for: bundled and managed ones."""

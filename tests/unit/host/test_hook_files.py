@@ -72,7 +72,7 @@ def test_a_log_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
 
     HookLog(str(tmp_path / "file")).note(_call())
     HookLog(str(tmp_path)).note(_call())
-    HookLog(str(tmp_path)).note_unknown(1, "unknown payload")
+    HookLog(str(tmp_path)).note_end(None)
 
     assert HookLog(str(tmp_path)).recent(Harness.CODEX) == []
     assert HookLog(str(tmp_path / "none")).recent(Harness.CODEX) == ()

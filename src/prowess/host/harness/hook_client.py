@@ -228,7 +228,7 @@ class HookLog:
         took = round((time.monotonic() - self._begun) * 1_000)
         at = time.time_ns() // 1_000_000 - took
         if incoming is None:
-            self.note_unknown(at, problem or _UNKNOWN)
+            self._add({"at": at, "problem": (problem or _UNKNOWN)[:_LONGEST_PROBLEM]})
             return
         # Late: a call that a gateway answers leaves its line there.
         from prowess.hooks.harness import HookCall
@@ -252,10 +252,6 @@ class HookLog:
                 "problem": call.problem[:_LONGEST_PROBLEM],
             }
         )
-
-    def note_unknown(self, at_ms: int, problem: str) -> None:
-        """Add a call by nobody we know; it never fails."""
-        self._add({"at": at_ms, "problem": problem[:_LONGEST_PROBLEM]})
 
     def recent(self, harness: "Harness") -> "Sequence[HookCall]":
         """Return the last calls of a harness, newest last; none where the log cannot be read."""
