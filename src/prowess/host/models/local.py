@@ -30,8 +30,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from prowess.data import dataclass
 from prowess.errors import EncoderError
-from prowess.late import dataclass
 from prowess.routing.words import put_in_english
 from prowess.runtime.ports import Encoder, Vectors
 

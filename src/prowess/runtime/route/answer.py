@@ -14,13 +14,12 @@ from enum import StrEnum
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
+from prowess.data import dataclass
 from prowess.errors import EncoderError, SkillNotFoundError
-from prowess.late import dataclass
 from prowess.routing import router
-from prowess.routing.decision import DEFAULT
-from prowess.routing.index import SkillIndex
+from prowess.routing.decision_triggers_and_follow_ups import DEFAULT
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
-from prowess.routing.router import Context, Query, RouteChoice
+from prowess.routing.router import Context, Query, RouteChoice, SkillIndex
 from prowess.runtime.ports import (
     Encoder,
     Examples,
