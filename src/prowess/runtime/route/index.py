@@ -492,7 +492,7 @@ def pack_index(index: SkillIndex) -> bytes:
     # Arrays begin at whole steps of their widest number.
     head += b" " * (-len(head) % _NUMBER)
     # Joined once and from where they are: an index is the largest thing that a process holds.
-    parts: list[bytes | _Array] = [_number(len(head)), head]
+    parts: list[Any] = [_number(len(head)), head]
     for array in arrays:
         parts += array, b" " * (-array.nbytes % _NUMBER)
     check = reduce(lambda before, part: zlib.crc32(part, before), parts, 0)
