@@ -43,7 +43,7 @@ _MESSAGES = (
     "plan the migration of the old database",
 )
 _FOREIGN = (
-    "prüfe bitte, ob die Rechnung zur Bestellung passt",
+    "prüfe bitte, ob die Rechnung zur Bestellung gehört",
     "compara los dos contratos y dime qué ha cambiado",
     "pourquoi la sauvegarde de cette nuit a échoué",
     "planeje a migração do banco de dados antigo",

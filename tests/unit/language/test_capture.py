@@ -337,7 +337,7 @@ def test_a_rule_for_all_projects_says_so(said: str, *, everywhere: bool) -> None
         "going forward our free plan has three seats",
         "as of v3 the billing service answers from another region",
         "ab jetzt liefert der Dienst eine leere Liste",
-        "desde hoy el servidor responde con 503 por las noches",
+        "desde hoy el servidor contesta con 503 por las noches",
         "从现在开始接口返回 204",
     ],
 )
