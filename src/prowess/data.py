@@ -173,7 +173,6 @@ def read_table(name: str) -> dict[str, Any]:
         return tomllib.load(file)
 
 
-@cache
 def read_text(name: str) -> str:
     """Return a text file of the package, such as a part of a script."""
     with open(os.path.join(_PACKAGE, *name.split("/")), encoding="utf-8") as file:

@@ -120,6 +120,22 @@ def test_three_wordings_of_one_rule_are_one_proposal_in_the_imperative(world: Wo
     assert found[0]["evidence"][0]["quote"] == said[0]
 
 
+def test_of_two_opposite_rules_the_later_one_stands_in_the_skill(world: World) -> None:
+    tabs, spaces = (
+        f"From now on always use {what} for indentation." for what in ("tabs", "spaces")
+    )
+    for at, text in enumerate((tabs, spaces)):
+        world.ask("workshop", "capture", _file(world, _user("hello"), _user(text), name=f"{at}"))
+    made = reversed(world.ask("workshop", "list").json["proposals"])
+
+    for one in made:
+        world.ask("workshop", "apply", one["id"], "--yes")
+
+    page = (world.work / "skills" / "code-style" / "SKILL.md").read_text("utf-8")
+    assert "use spaces" in page
+    assert "use tabs" not in page
+
+
 def test_what_the_agent_recorded_already_is_not_proposed_once_more(world: World) -> None:
     body = "# Packages\n\n- Use pnpm, never npm.\n"
     description = "Rules for packages. Use when installing packages."

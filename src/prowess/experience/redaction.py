@@ -432,6 +432,8 @@ def _clean_fields(fields: Mapping[str, Json], clean: Change) -> dict[str, Json]:
 _TABLE = "experience/people.toml"
 _words = partial(read_word_group, _TABLE)
 _NAME = r"[A-Z\u00c0-\u00de\u0400-\u042f](?=[\w.'\u2019-]{0,3}[^\W\d_A-Z])[\w'\u2019-]{1,30}\.?"
+_FULL_NAME = re.compile(rf"{_NAME}(?: [^\W\d_]{{1,3}})?(?: {_NAME}){{1,3}}")
+_OPTION = re.compile(r"(?<!\S)--?([A-Za-z][\w-]*)[ =](['\"])([^'\"\n]{2,2000})\2")
 _SHORTEST_SAID, _LONGEST_NAME = 8, 80
 # Fields so short have many meanings: `to`, `cc`.
 _SHORT_FIELD = 2
@@ -545,6 +547,11 @@ def _find_named(step: TraceStep) -> Iterator[str]:
         role = "_".join(plain_words(name).split())
         if role in _words("roles") and (len(role) > _SHORT_FIELD or _carries(step)):
             yield from _as_names(value)
+    # An owner may be a company and a path, so a shell's must look like somebody, too.
+    for name, value in _list_options(step):
+        role = "_".join(plain_words(name).split())
+        if role in _words("roles") | _words("buyers") and _FULL_NAME.fullmatch(value):
+            yield value
 
 
 def _as_names(value: str) -> Iterator[str]:
@@ -561,9 +568,9 @@ def _find_said(step: TraceStep) -> Iterator[str]:
         if not _words("fields_of_messages").isdisjoint(words) and _is_said(typed):
             yield typed
         return
-    if find_command(step.action) or not _carries(step):
+    if not _carries(step):
         return
-    for name, value in _list_fields(step.action.fields):
+    for name, value in (*_list_fields(step.action.fields), *_list_options(step)):
         last = plain_words(name).split()[-1:]
         if not _words("said").isdisjoint(last) and _is_said(value):
             yield value
@@ -575,8 +582,15 @@ def _is_said(text: str) -> bool:
 
 def _carries(step: TraceStep) -> bool:
     """Return whether a step is done by what carries messages or money."""
-    where = f"{step.action.kind} {step.app}".casefold()
+    program = find_command(step.action).partition(" -")[0]
+    where = f"{step.action.kind} {step.app} {program}".casefold()
     return any(part in where for part in _words("sending"))
+
+
+def _list_options(step: TraceStep) -> Iterator[tuple[str, str]]:
+    """Yield the options of a command that say something of several words."""
+    for name, _, value in _OPTION.findall(find_command(step.action)):
+        yield name, value
 
 
 def _list_fields(fields: Mapping[str, Json]) -> Iterator[tuple[str, str]]:

@@ -11,9 +11,10 @@ word, no translation, but its words are those that skills are found by. The dict
 
 import re
 import unicodedata
-from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import cache, lru_cache
+from itertools import islice
+from sys import intern
 from typing import NamedTuple, TypeAlias
 
 from Stemmer import Stemmer
@@ -24,7 +25,7 @@ _LONGEST_WORD = 40
 _LONGEST_TOKEN = 120
 _SHORTEST_STEMMED = 3
 _SHORTEST_NUMBER = 3
-_REMEMBERED, _REMEMBERED_SHAPES = 16_384, 64
+_REMEMBERED, _REMEMBERED_SHAPES = 4_096, 64
 _SHORT_MESSAGE = 400
 _WINDOW = 8_000
 _LONGEST_ASK = 2_000
@@ -271,12 +272,15 @@ def _read(token: str) -> Words:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _stem(word: str) -> str:
-    """Return the English stem of a lower-case `word`; what is no English word stays as it is."""
+    """Return the English stem of a lower-case `word`; what is no English word stays as it is.
+
+    The same text each time: what was read of thousands of skills has it a million times.
+    """
     if len(word) < _SHORTEST_STEMMED or not word.isascii() or not word.isalpha():
-        return word
+        return intern(word)
     # A stemmer keeps the word it works on in itself, so each thread needs its own; it is made anew,
     # which takes microseconds.
-    return str(Stemmer("english", 0).stemWord(word))
+    return intern(str(Stemmer("english", 0).stemWord(word)))
 
 
 def _letter_count(pattern: re.Pattern[str], text: str) -> int:
@@ -336,6 +340,7 @@ _SCRIPTS = (
 STEMMERS = {"de": "german", "es": "spanish", "fr": "french", "pt": "portuguese", "ru": "russian"}
 DENSE_RUN = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
 LONGEST_PIECE = 8
+_TAB = ord("\t")
 _LONGEST_PHRASE = 4
 _CHUNK = compile_late(rf"{DENSE_RUN}|[^\s\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
 _WORD = compile_late(r"[^\W\d_]+")
@@ -386,13 +391,14 @@ def put_in_english(text: str) -> str:
 
 
 def _gloss(text: str, language: str) -> Iterator[str]:
-    known = _read_dictionary(language)
+    known = _open_dictionary(language)
     stem = make_stem(language) if language in STEMMERS else None
     words: list[tuple[str, str]] = []
     for chunk in _CHUNK.findall(text):
         core = _EDGES.sub("", chunk)
         if stem is None and re.fullmatch(DENSE_RUN, core):
-            yield from (known.get(piece, "") for piece in split_run(core, known))
+            pieces = known.find_pieces(core)
+            yield from (pieces.get(piece, "") for piece in split_run(core, pieces))
         elif stem is None or _NAME.search(core):
             words.append(("", core))
         else:
@@ -405,7 +411,7 @@ def _gloss(text: str, language: str) -> Iterator[str]:
 
 
 def _say(
-    words: list[tuple[str, str]], known: dict[str, str], stem: Stem, language: str
+    words: list[tuple[str, str]], known: "_Dictionary", stem: Stem, language: str
 ) -> Iterator[str]:
     """Yield each phrase or word in English, the longest phrase first."""
     joins_words = language == "de"
@@ -413,41 +419,34 @@ def _say(
     while at < len(words):
         for length in range(_LONGEST_PHRASE, 0, -1):
             phrase = " ".join(key for key, _ in words[at : at + length])
-            if at + length <= len(words) and phrase in known:
-                yield known[phrase]
+            said = known.get(phrase) if at + length <= len(words) else None
+            if said is not None:
+                yield said
                 break
         else:
             length, (key, word) = 1, words[at]
             parted = _part_compound(word, known, stem) if joins_words and key else word
             # A capital may begin a name, which is like no other word.
             alike = key and parted == word and word[0].islower()
-            near = _find_near(key, language) if alike else None
-            yield parted if near is None else known[near]
+            near = _find_near(key, known) if alike else None
+            yield parted if near is None else near
         at += length
 
 
-def _find_near(stem: str, language: str) -> str | None:
-    """Return a known stem that begins like an unknown one; None where their ends differ by much.
+def _find_near(stem: str, known: "_Dictionary") -> str | None:
+    """Return the gloss of a known stem that begins like an unknown one; None where ends differ.
 
     Endings that make another kind of word of the same are left by stemmers.
     """
-    known = _list_words(language)
     for length in range(len(stem), max(len(stem) - _MOST_CUT, _SHORTEST_BEGINNING) - 1, -1):
-        beginning = stem[:length]
-        at = bisect_left(known, beginning)
-        alike = [word for word in known[at : at + _MOST_NEAR] if word.startswith(beginning)]
-        near = [word for word in alike if len(word) <= length + _MOST_CUT]
+        alike = islice(known.list_words(stem[:length]), _MOST_NEAR)
+        near = [(word, said) for word, said in alike if len(word) <= length + _MOST_CUT]
         if near:
-            return min(near, key=len)
+            return min(near, key=lambda pair: len(pair[0]))[1]
     return None
 
 
-@cache
-def _list_words(language: str) -> list[str]:
-    return sorted(word for word in _read_dictionary(language) if " " not in word)
-
-
-def _part_compound(word: str, known: dict[str, str], stem: Stem) -> str:
+def _part_compound(word: str, known: "_Dictionary", stem: Stem) -> str:
     """Return the English of both parts of a compound; a word that is none as it is."""
     folded = word.lower()
     if not _SHORTEST_COMPOUND <= len(word) <= _LONGEST_COMPOUND:
@@ -477,15 +476,15 @@ def make_stem(language: str) -> Stem:
     return stem
 
 
-def split_run(run: str, known: dict[str, str]) -> list[str]:
+def split_run(run: str, known: Container[str]) -> list[str]:
     """Cut a run of a script without blanks into the fewest known pieces, the longest of them."""
     best: list[tuple[float, int, int]] = [(0.0, 0, 0)]
     for end in range(1, len(run) + 1):
         ways = []
         for start in range(max(0, end - LONGEST_PIECE), end):
-            length = end - start
-            if run[start:end] in known or length == 1:
-                cost = 1.0 if run[start:end] in known else 1.2
+            length, is_known = end - start, run[start:end] in known
+            if is_known or length == 1:
+                cost = 1.0 if is_known else 1.2
                 ways.append((best[start][0] + cost, best[start][1] - length * length, start))
         best.append(min(ways))
     pieces, end = [], len(run)
@@ -496,7 +495,54 @@ def split_run(run: str, known: dict[str, str]) -> list[str]:
     return pieces[::-1]
 
 
+class _Dictionary:
+    """The glosses of a language as rows of bytes, by how their words begin.
+
+    Texts of their own would take ten times the memory, and a process may hear of all languages.
+    Rows are sorted, so a word stands before all that it begins, and those stand together.
+    """
+
+    def __init__(self, name: str, width: int) -> None:
+        self._width = width
+        alike = rb"\n((?:[^\n\x80-\xbf][\x80-\xbf]*){%d})[^\n]*(?:\n\1[^\n]*)*" % width
+        groups = re.finditer(alike, f"\n{read_text(name)}".encode())
+        self._rows = {found[1].decode(): found[0] + b"\n" for found in groups}
+
+    def get(self, word: str) -> str | None:
+        """Return the gloss of a word or phrase that is known."""
+        rows = self._rows.get(f"{word}\t"[: self._width], b"")
+        _, known, rest = rows.partition(f"\n{word}\t".encode())
+        return rest.partition(b"\n")[0].decode() if known else None
+
+    def find_pieces(self, run: str) -> dict[str, str]:
+        """Return the glosses of all that a run of a script without blanks may consist of."""
+        found = {}
+        for start, first in enumerate(run):
+            rows, piece, at = self._rows.get(first, b""), b"\n", 0
+            for end, char in enumerate(run[start : start + LONGEST_PIECE], start + 1):
+                piece += char.encode()
+                at = rows.find(piece, at)
+                if at < 0:
+                    break
+                after = at + len(piece)
+                if rows[after] == _TAB:
+                    found[run[start:end]] = rows[after + 1 : rows.find(b"\n", after)].decode()
+        return found
+
+    def list_words(self, beginning: str) -> Iterator[tuple[str, str]]:
+        """Yield the words that begin so, with their glosses; no phrases."""
+        before = f"\n{beginning}".encode()
+        rows = self._rows.get(beginning[: self._width], b"")
+        at = rows.find(before)
+        while at >= 0 and rows.startswith(before, at):
+            end = rows.find(b"\n", at + 1)
+            word, _, gloss = rows[at + 1 : end].decode().partition("\t")
+            if " " not in word:
+                yield word, gloss
+            at = end
+
+
 @cache
-def _read_dictionary(language: str) -> dict[str, str]:
-    rows = read_text(f"model/glosses/{language}.tsv").splitlines()
-    return {word: english for word, _, english in (row.partition("\t") for row in rows)}
+def _open_dictionary(language: str) -> _Dictionary:
+    # In a script without blanks few words begin alike.
+    return _Dictionary(f"model/glosses/{language}.tsv", 2 if language in STEMMERS else 1)

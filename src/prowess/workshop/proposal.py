@@ -567,6 +567,49 @@ def says_the_same(one: str, other: str) -> bool:
     return bool(shared) and not is_opposed and is_near
 
 
+_BULLET = re.compile(r"(?m)^[-*+] +(\S.*)$")
+_CHOICE = re.compile(r"\W*(?:always |only |please )*(?:use|prefer)\b", re.IGNORECASE)
+
+
+def drop_overruled(page: bytes, body: str) -> bytes:
+    """Return a skill without the bullets that bullets of `body` are said instead of."""
+    news, kept = _BULLET.findall(body), []
+    lines = page.decode(errors="surrogateescape").splitlines(keepends=True)
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        # With what goes on below it a line says more than these words.
+        old = None if below.startswith((" ", "\t")) else _BULLET.match(line.rstrip())
+        if old is None or not any(_overrules(new, old[1]) for new in news):
+            kept.append(line)
+    return "".join(kept).encode(errors="surrogateescape")
+
+
+def _overrules(new: str, old: str) -> bool:
+    """Return whether a rule cannot hold beside an older one; a special case of it can."""
+    mine, theirs = _subjects(new), _subjects(old)
+    shared = mine.keys() & theirs.keys()
+    only_mine, only_theirs = mine.keys() - shared, theirs.keys() - shared
+    turned = {word for word in shared if mine[word] != theirs[word]}
+    if turned:
+        # `use npm` after `use pnpm, not npm`, or the other way round.
+        is_choice = all(map(mine.get, turned)) and not any(map(mine.get, only_mine))
+        is_near = 2 * len(shared) >= len(shared | only_mine | only_theirs)
+        return is_near and (is_choice or not only_mine)
+    if len(only_mine) != 1 or not only_theirs or mine[one := next(iter(only_mine))]:
+        return False
+    rows = read_table("workshop/capture.toml")["rivals"]["rows"]
+    rivals = {word for row in map(_list_rivals, rows) if one in row for word in row}
+    if not rivals.isdisjoint(word for word in only_theirs if not theirs[word]):
+        return True
+    other = next(iter(only_theirs))
+    is_exchange = len(only_theirs) == 1 and not theirs[other] and bool(shared)
+    is_number = one.isdigit() and other.isdigit()
+    return is_exchange and (is_number or bool(_CHOICE.match(new) and _CHOICE.match(old)))
+
+
+def _list_rivals(row: str) -> set[str]:
+    return set(map(_as_one, row.split()))
+
+
 def name_rule(text: str) -> str:
     """Return what a rule is about, in a form by which another wording of it is known again."""
     found = _subjects(text)

@@ -82,6 +82,31 @@ def test_somebody_is_known_by_an_address_in_a_field_for_people() -> None:
     assert "Blue Room" in shown
 
 
+def test_somebody_is_known_by_an_option_of_a_command() -> None:
+    runs = [
+        trace(
+            f"book the payment of {name}, {amount} EUR, then send the receipt",
+            bash(f"python tools/ledger.py paid --customer '{name}' --amount {amount}"),
+            bash(f'python tools/mail.py send --to {address} --body "{text}"'),
+        )
+        for amount, (name, address, text) in zip(("10.50", "7.20", "31.00"), PEOPLE, strict=True)
+    ]
+    found = align(runs)
+    assert found is not None
+
+    skill = write_skill(found)
+
+    shown = " ".join((skill.body, skill.description, *(one.quote for one in skill.evidence)))
+    for name, address, text in PEOPLE:
+        assert not any(part in shown for part in (*name.split(), address, text))
+
+
+def test_an_option_that_names_a_thing_names_nobody() -> None:
+    build = 'gh pr create --title "Blue Room" --body "All is done" && ./pack --owner "acme tools"'
+
+    assert find_private(trace("Open the pull request", bash(build))) == ()
+
+
 def test_a_page_names_no_value_that_it_does_not_explain() -> None:
     runs = [
         trace(

@@ -15,7 +15,14 @@ from prowess.language.corrections import (
     states_a_rule,
 )
 from prowess.transcripts.turns import ChatTurn, Role
-from prowess.workshop.proposal import capture, holds_everywhere, says_the_same, topic_of, word_rule
+from prowess.workshop.proposal import (
+    capture,
+    drop_overruled,
+    holds_everywhere,
+    says_the_same,
+    topic_of,
+    word_rule,
+)
 
 
 def said(*texts: str, role: Role = Role.USER) -> list[ChatTurn]:
@@ -321,3 +328,70 @@ def test_a_rule_is_worded_as_an_order(said: str, rule: str) -> None:
 )
 def test_a_rule_for_all_projects_says_so(said: str, *, everywhere: bool) -> None:
     assert holds_everywhere(said) is everywhere
+
+
+@each_row(
+    "text",
+    [
+        "from now on the API returns 204",
+        "going forward our free plan has three seats",
+        "as of v3 the billing service answers from another region",
+        "ab jetzt liefert der Dienst eine leere Liste",
+        "desde hoy el servidor contesta con 503 por las noches",
+        "从现在开始接口返回 204",
+    ],
+)
+def test_how_the_product_behaves_from_now_on_is_no_rule_for_the_agent(text: str) -> None:
+    assert not sets_a_rule(text)
+
+
+@each_row(
+    "text",
+    [
+        "from now on the tests go next to the file they test",
+        "from now on this project uses pnpm for everything",
+        "going forward the changelog is in the docs folder",
+        "From now on the API is documented, so always update its page with it.",
+    ],
+)
+def test_how_the_work_is_done_from_now_on_is_one(text: str) -> None:
+    assert sets_a_rule(text)
+
+
+@each_row("text", ["great, always a pleasure", "nice, never seen it that fast",
+                   "muss man immer erst bauen", "can one never delete a tag"])  # fmt: skip
+def test_praise_and_questions_without_their_mark_are_no_rules(text: str) -> None:
+    assert not sets_a_rule(text)
+
+
+@each_row(
+    ("old", "new"),
+    [
+        ("Use tabs.", "Use spaces."),
+        ("Always use tabs for indentation.", "Use spaces for indentation."),
+        ("Never push straight to main.", "Push straight to main."),
+        ("Use npm.", "Use pnpm, not npm."),
+        ("Keep lines under 80 characters.", "Keep lines under 100 characters."),
+        ("Use moment for dates.", "Use dayjs for dates."),
+    ],
+)
+def test_a_rule_takes_the_place_of_one_that_cannot_hold_beside_it(old: str, new: str) -> None:
+    assert drop_overruled(f"# Rules\n\n- {old}\n- Be brief.\n".encode(), f"- {new}") == (
+        b"# Rules\n\n- Be brief.\n"
+    )
+
+
+@each_row(
+    ("old", "new"),
+    [
+        ("Never use tabs.", "Use tabs in makefiles."),
+        ("Use spaces.", "Use tabs for Go files."),
+        ("Use pytest.", "Use ruff."),
+        ("Write tests for the parser.", "Write docs for the parser."),
+        ("Use tabs.\n  But not in YAML.", "Use spaces."),
+    ],
+)
+def test_a_rule_stays_beside_a_special_case_and_beside_another_rule(old: str, new: str) -> None:
+    page = f"# Rules\n\n- {old}\n".encode()
+
+    assert drop_overruled(page, f"- {new}") == page

@@ -1,9 +1,13 @@
 """Messages in other languages find English skills, and English stays as it was."""
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
+import prowess
 from prowess.routing.words import find_language, put_in_english
 
 SAME_REQUEST = {
@@ -85,3 +89,25 @@ def test_an_endless_word_costs_little() -> None:
 
 def test_a_phrase_goes_before_its_words() -> None:
     assert "headache" in put_in_english("tengo un dolor de cabeza y necesito un consejo")
+
+
+_HEARD = """
+import tracemalloc
+from prowess.routing.words import put_in_english
+put_in_english("ich")
+tracemalloc.start()
+for message in ("wo ist die Datei", "copia de los datos", "où est le fichier",
+                "cópia dos dados não", "где файл", "数据库在哪里", "ファイルはどこ", "파일 어디"):
+    assert put_in_english(message) != message, message
+print(tracemalloc.get_traced_memory()[0])
+"""
+
+
+@pytest.mark.slow
+def test_whoever_heard_every_language_holds_little_more_than_the_dictionaries() -> None:
+    files = (Path(prowess.__file__).parent / "model" / "glosses").glob("*.tsv")
+
+    # Our own script.
+    heard = subprocess.run([sys.executable, "-c", _HEARD], capture_output=True, check=True)
+
+    assert int(heard.stdout) < 5 * sum(file.stat().st_size for file in files)

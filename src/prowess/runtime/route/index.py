@@ -13,6 +13,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import reduce
 from operator import attrgetter
 from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
@@ -252,6 +253,7 @@ class IndexBuilder:
         built = self._make(skills, encoder, examples, progress)
         if not built.problem:
             self._indexes.save(key, pack_index(built.index))
+            self._tidy()
         return built
 
     def try_on(
@@ -483,14 +485,19 @@ def pack_index(index: SkillIndex) -> bytes:
     head = json.dumps([shapes, tree], separators=(",", ":")).encode()
     # Arrays begin at whole steps of their widest number.
     head += b" " * (-len(head) % _NUMBER)
-    body = b"".join([_number(len(head)), head, *(_pad(array) for array in arrays)])
-    return _MAGIC + _number(zlib.crc32(body)) + body
+    # Joined once and from where they are: an index is the largest thing that a process holds.
+    parts: list[Any] = [_number(len(head)), head]
+    for array in arrays:
+        parts += array, b" " * (-array.nbytes % _NUMBER)
+    check = reduce(lambda before, part: zlib.crc32(part, before), parts, 0)
+    return b"".join([_MAGIC, _number(check), *parts])
 
 
 def unpack_index(raw: bytes, skills: Sequence[Skill]) -> SkillIndex | None:
     """Return the index of `skills` that was packed; None where the bytes hold none."""
     start = len(_MAGIC) + _NUMBER
-    if not raw.startswith(_MAGIC) or raw[len(_MAGIC) : start] != _number(zlib.crc32(raw[start:])):
+    check = _number(zlib.crc32(memoryview(raw)[start:]))
+    if not raw.startswith(_MAGIC) or raw[len(_MAGIC) : start] != check:
         return None
     # Whole, but perhaps written by another version.
     try:
@@ -544,11 +551,6 @@ def _arrays(raw: bytes, at: int, shapes: Sequence[tuple[str, Sequence[int]]]) ->
         at += dtype.itemsize * size
         at += -at % _NUMBER
     return found
-
-
-def _pad(array: _Array) -> bytes:
-    raw = array.tobytes()
-    return raw + b" " * (-len(raw) % _NUMBER)
 
 
 def _number(value: int) -> bytes:

@@ -28,6 +28,7 @@ from prowess.workshop.proposal import (
     Proposal,
     ProposalSource,
     change_hash,
+    drop_overruled,
     holds_everywhere,
     payload_hash,
     result_of,
@@ -175,7 +176,11 @@ def plan(
         refuse_overwriting(draft.skill, draft.files, current)
     files = dict(draft.files)
     if draft.edit is not None:
-        files[SKILL_FILE] = make_edit(draft.skill, current.get(SKILL_FILE), draft.edit, draft.title)
+        page = current.get(SKILL_FILE)
+        if page is not None and isinstance(draft.edit, Create | Append):
+            # Two rules of which only one can hold would leave the agent to choose.
+            page = drop_overruled(page, draft.edit.body)
+        files[SKILL_FILE] = make_edit(draft.skill, page, draft.edit, draft.title)
     _check_sizes(files, max_bytes)
     _check_contents(files)
     news = {path: body for path, body in files.items() if current.get(path) != body}
