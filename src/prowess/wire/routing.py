@@ -11,7 +11,7 @@ from prowess.routing.model import Match, Route
 from prowess.runtime.route.answer import Withheld
 from prowess.runtime.route.why_not import Absence
 from prowess.skills.text import clean
-from prowess.wire.skills import Json, percent, steps
+from prowess.wire.skills import Json, percent, pick, steps
 
 _LONGEST_PROMPT = 300
 
@@ -19,13 +19,10 @@ _LONGEST_PROMPT = 300
 def route(value: Route) -> Json:
     """Show which skills fit a message."""
     return {
-        "decision": value.decision.value,
-        "threshold": value.thresholds.load,
-        "offerThreshold": value.thresholds.offer,
+        **pick(value, "decision thresholds.load=threshold thresholds.offer=offerThreshold"),
         "matches": [match(found) for found in value.matches],
         "considered": [match(found) for found in value.considered],
-        "status": value.status.value,
-        "notes": [clean(note) for note in value.notes],
+        **pick(value, "status notes"),
         "tookMs": round(value.took_ms, 2),
     }
 
@@ -33,11 +30,9 @@ def route(value: Route) -> Json:
 def match(value: Match) -> Json:
     """Show one skill with its score and the reasons."""
     return {
-        "name": clean(value.skill.name),
-        "location": clean(value.skill.path),
+        **pick(value, "skill.name=name skill.path=location"),
         "score": round(value.score, 4),
-        "signals": dict(value.signals),
-        "reasons": [clean(reason) for reason in value.reasons],
+        **pick(value, "signals reasons"),
     }
 
 
@@ -47,9 +42,7 @@ def not_ready(found: Sequence[Withheld]) -> list[Json]:
         {
             **match(one.match),
             # `allowed`: it is ready, and the agent's list keeps it; before that it is not ready.
-            "stage": one.reason.stage,
-            "reason": clean(one.reason.detail),
-            "fix": clean(one.reason.fix) or None,
+            **pick(one, "reason.stage=stage reason.detail=reason reason.fix?=fix"),
         }
         for one in found
     ]
@@ -59,13 +52,11 @@ def absence(value: Absence) -> Json:
     """Show why a skill was not loaded."""
     reason = value.reason
     return {
-        "name": clean(value.name),
-        "loaded": value.loaded,
+        **pick(value, "name loaded"),
         "reason": None if reason is None else clean(reason.detail),
         "fix": None if reason is None else clean(reason.fix) or None,
         "steps": steps(value.steps),
-        "threshold": value.thresholds.load,
-        "rank": value.rank,
+        **pick(value, "thresholds.load=threshold rank"),
         "match": None if value.match is None else match(value.match),
         "ahead": [match(found) for found in value.ahead],
     }
@@ -74,9 +65,7 @@ def absence(value: Absence) -> Json:
 def summary(value: Summary) -> Json:
     """Show the figures of a suite."""
     return {
-        "cases": value.cases,
-        "inScope": value.in_scope,
-        "outOfScope": value.out_of_scope,
+        **pick(value, "cases in_scope out_of_scope"),
         "hit1": percent(value.hit1),
         "recall5": percent(value.recall5),
         "mrr10": percent(value.mrr10),
@@ -117,9 +106,7 @@ def confusion(rows: Sequence[SkillRow]) -> list[Json]:
     """Show what became of the cases of each skill."""
     return [
         {
-            "skill": clean(row.skill),
-            "cases": row.cases,
-            "hit": row.hit,
+            **pick(row, "skill cases hit"),
             "takenBy": [{"skill": clean(name), "count": count} for name, count in row.taken_by],
             "intruded": row.intruded,
         }
