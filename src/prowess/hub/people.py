@@ -11,9 +11,10 @@ from dataclasses import dataclass, fields
 import sqlalchemy as sa
 
 from prowess.errors import HubConflictError, HubDeniedError, HubError, HubNotFoundError
+from prowess.host.store.hub_tables import DOCUMENTS, MEMBERS, NAMESPACES, TOKENS
 from prowess.hub.model import HubCaller, HubRole, Namespace, TokenScope, check_name
 from prowess.hub.search import Access
-from prowess.hub.tables import DOCUMENTS, MEMBERS, NAMESPACES, TOKENS, HubDatabase
+from prowess.hub.tables import HubDatabase
 from prowess.safety.paths import shown
 
 # So that scanners of secrets know one when they see it.

@@ -1,8 +1,9 @@
 """What an operator does with the database of a fleet: make its tables, look, fill and check.
 
-Tables of PostgreSQL are made and moved forward with Alembic; nothing here goes back. Each file
-under `versions/` is one step. A step is taken whole or not at all, by one process at a time, and a
-database of a newer Prowess is left alone.
+A new database gets its tables as the stores know them, and is at the newest step at once. An older
+one is moved forward with Alembic; nothing here goes back. Each file under `versions/` is one step.
+A step is taken whole or not at all, by one process at a time, and a database of a newer Prowess is
+left alone.
 """
 
 import os
@@ -17,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from prowess.errors import StoreError
 from prowess.host.files import state_files
-from prowess.host.store import proposals, sessions
+from prowess.host.store import hub_tables, proposals, sessions
 from prowess.host.store.database import METADATA, SCHEMA, VERSION, Database, read_version
 from prowess.host.store.fleet import caches, files
 from prowess.host.store.routing import HALF
@@ -116,8 +117,13 @@ def _upgrade(connection: sa.Connection, tell: Callable[[str], None]) -> None:
     scripts = ScriptDirectory(_FOLDER, version_locations=[os.path.join(_FOLDER, "versions")])
 
     def find_steps(revision: str, _context: object) -> object:
-        # What `alembic upgrade` itself calls, without a script of ours that Alembic would run.
-        steps = scripts._upgrade_revs("head", revision)  # noqa: SLF001
+        # What `alembic upgrade` and `stamp` themselves call, without a script of ours that Alembic
+        # would run.
+        if not revision:
+            _make_tables(connection)
+            steps = scripts._stamp_revs("head", revision)  # noqa: SLF001
+        else:
+            steps = scripts._upgrade_revs("head", revision)  # noqa: SLF001
         for step in steps:
             tell(str(step))
         return steps
@@ -125,6 +131,30 @@ def _upgrade(connection: sa.Connection, tell: Callable[[str], None]) -> None:
     with EnvironmentContext(Config(), scripts, fn=find_steps, destination_rev="head") as context:
         context.configure(connection=connection, version_table=VERSION.name)
         context.run_migrations()
+
+
+# What no table of SQLAlchemy says: full text and vectors of the hub, and logs that only grow.
+_BESIDE_TABLES = (
+    "ALTER TABLE hub_documents ADD COLUMN near halfvec, ADD COLUMN terms tsvector",
+    "CREATE INDEX hub_documents_terms ON hub_documents USING gin (terms)",
+    """
+    CREATE FUNCTION prowess_only_added() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'events are only added'; END $$
+    """,
+    *(
+        f"CREATE TRIGGER {table}_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON {table}"
+        " FOR EACH STATEMENT EXECUTE FUNCTION prowess_only_added()"
+        for table in ("workshop_events", "workshop_event_actors", "audit_events")
+    ),
+)
+
+
+def _make_tables(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
+    for table in (*all_tables().values(), *hub_tables.METADATA.sorted_tables):
+        table.create(connection)
+    for statement in _BESIDE_TABLES:
+        connection.exec_driver_sql(statement)
 
 
 _ROWS_AT_ONCE = 500
@@ -139,12 +169,11 @@ _OF_FILES: Mapping[str, Mapping[str, str]] = {
     "vectors.db": {"vectors": "vectors"},
     # What skills are found by is made anew: the other engine has another index.
     "hub/hub.db": {
-        f"hub_{name}": f"hub_{name}"
-        for name in (
-            "namespaces", "members", "tokens", "skills", "versions", "files", "blobs", "labels"
-        )
+        table.name: table.name
+        for table in hub_tables.METADATA.sorted_tables
+        if table not in {hub_tables.META, hub_tables.TERMS, hub_tables.DOCUMENTS}
     },
-}  # fmt: skip
+}
 # The logs of decisions, by the name that they have in the database.
 _LOGS = {"audit.jsonl": "decisions", "hub/audit.jsonl": "hub-decisions"}
 
@@ -193,7 +222,7 @@ def copy_files(
     """
     done = {}
     with database.writing(files.TABLES, proposals.TOPIC) as connection:
-        tables = {**_read_hub_tables(connection), **all_tables()}
+        tables = {**hub_tables.METADATA.tables, **all_tables()}
         for file, names in _OF_FILES.items():
             path = os.path.join(state, file)
             if state_files.identity(path) is None:
@@ -206,13 +235,6 @@ def copy_files(
         for file, log in _LOGS.items():
             done[log] = files.copy_log(connection, os.path.join(state, file), log, gateway)
     return {name: count for name, count in done.items() if count is not None}
-
-
-def _read_hub_tables(connection: sa.Connection) -> Mapping[str, sa.Table]:
-    """Return the tables of a hub as they are there: this layer does not know them."""
-    found = sa.MetaData()
-    found.reflect(connection, only=list(_OF_FILES["hub/hub.db"].values()))
-    return found.tables
 
 
 def _open(path: str) -> sqlite3.Connection:
