@@ -107,3 +107,20 @@ def contain(tell: Callable[[Exception], object]) -> Iterator[None]:
     # Nobody can list ahead what it may be.
     except Exception as error:  # noqa: BLE001
         tell(error)
+
+
+@contextmanager
+def heard(handler: "logging.Handler", level: int, name: str = "prowess") -> Iterator[None]:
+    """Let a handler hear our log from a level on; what others hear stays as it is."""
+    # Late: most commands log nothing.
+    import logging
+
+    log = logging.getLogger(name)
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(min(level, before) if before else level)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.gateway.calls import Client, EncodedPayload, Json, RpcCall
-from prowess.gateway.methods.skills import skill_methods
+from prowess.gateway.calls import Client, EncodedPayload, Json, Method, RpcCall, collect_methods
+from prowess.gateway.methods.skills import SkillMethods
 from prowess.wiring.serve import ServedGateway, ServeRequest, open_gateway
 
 
@@ -25,8 +25,17 @@ def gateway(tmp_path: Path) -> ServedGateway:
     return open_gateway(request, home=str(tmp_path / "state"), environ=environ)
 
 
+def _find(gateway: ServedGateway, name: str) -> Method:
+    methods = collect_methods(SkillMethods(gateway.services))
+    return next(one for one in methods if one.name == name)
+
+
 def _status(gateway: ServedGateway) -> Json:
-    method = next(one for one in skill_methods(gateway.services) if one.name == "skills.status")
+    method = next(
+        one
+        for one in collect_methods(SkillMethods(gateway.services))
+        if one.name == "skills.status"
+    )
     call = RpcCall(method=method.name, params=method.params(), client=Client(id="test"))
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(method.answer, [call] * 40))
@@ -43,7 +52,11 @@ def test_everybody_who_asks_at_once_gets_the_one_report(gateway: ServedGateway) 
 
 
 def test_a_change_is_in_the_next_report(gateway: ServedGateway, tmp_path: Path) -> None:
-    method = next(one for one in skill_methods(gateway.services) if one.name == "skills.status")
+    method = next(
+        one
+        for one in collect_methods(SkillMethods(gateway.services))
+        if one.name == "skills.status"
+    )
     call = RpcCall(method=method.name, params=method.params(), client=Client(id="test"))
     before = method.answer(call)
     _write(tmp_path / "work", "tulips")
@@ -59,7 +72,9 @@ def test_a_change_is_in_the_next_report(gateway: ServedGateway, tmp_path: Path) 
 
 
 def _ask(gateway: ServedGateway, name: str, **fields: object) -> Json:
-    method = next(one for one in skill_methods(gateway.services) if one.name == name)
+    method = next(
+        one for one in collect_methods(SkillMethods(gateway.services)) if one.name == name
+    )
     params = method.params.model_validate(fields)
     answer = method.answer(RpcCall(method=name, params=params, client=Client(id="test")))
     assert isinstance(answer, dict)

@@ -198,12 +198,14 @@ def _read_signature(answer: Callable[..., object], base: type[Params]) -> _Signa
     return _Signature(create_model(base.__name__, __base__=base, **fields), takes_call, "")
 
 
-def collect_methods(group: object) -> tuple[Method, ...]:
-    """Return the rows of all methods of an object that `rpc` stands above, as they are written."""
-    found = ((name, getattr(member, _ROW, None)) for name, member in vars(type(group)).items())
+def collect_methods(*groups: object) -> tuple[Method, ...]:
+    """Return the rows of all methods of objects that `rpc` stands above, as they are written."""
     return tuple(
         Method(**row, params=takes.model, answer=_call_with(getattr(group, name), takes))
-        for name, (row, takes) in ((name, one) for name, one in found if one)
+        for group in groups
+        for name, member in vars(type(group)).items()
+        if hasattr(member, _ROW)
+        for row, takes in (getattr(member, _ROW),)
     )
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from prowess.errors import ConfigError, ContainmentError, ModelError, ProwessError, StoreError
 from prowess.host.config.file import ConfigFile
+from prowess.host.files.state_files import open_readonly
 from prowess.host.store.proposals import StoredCounters, copy_workshop
 from prowess.host.writers.change import SkillFolder
 from prowess.routing.model import Decision, Route
@@ -347,17 +348,12 @@ def _copy_store(path: str, folder: str) -> None:
         return
     try:
         with (
-            closing(sqlite3.connect(f"file:{_quote(path)}?mode=ro", uri=True)) as source,
+            closing(open_readonly(path)) as source,
             closing(sqlite3.connect(os.path.join(folder, STORE_FILE))) as copy,
         ):
             source.backup(copy)
     except sqlite3.Error as error:
         raise StoreError(path, f"cannot be read ({error}): try again.") from error
-
-
-def _quote(path: str) -> str:
-    """Return a path as part of an address."""
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 @contextmanager

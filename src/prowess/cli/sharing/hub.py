@@ -22,7 +22,7 @@ from prowess.cli.render import (
 from prowess.cli.terminal import CommandGroup, json_option, log_options
 from prowess.hub.model import HubRole, TokenScope
 from prowess.hub.people import TokenEntry
-from prowess.wire.skills import compact
+from prowess.wire.skills import compact, pick
 from prowess.wiring.serve import ServeRequest, serve_hub
 from prowess.wiring.sharing.hub import OpenHub, measure, opened_hub
 
@@ -160,15 +160,11 @@ def token_create_command(
 
 
 def _show_token(entry: TokenEntry) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "person": entry.person,
-        "scopes": list(entry.scopes),
-        "operator": entry.is_operator,
-        "createdAt": entry.created_ms,
-        "expiresAt": entry.expires_ms,
-        "revokedAt": entry.revoked_ms,
-    }
+    return pick(
+        entry,
+        "id person scopes is_operator created_ms=createdAt expires_ms=expiresAt"
+        " revoked_ms=revokedAt",
+    )
 
 
 @token_group.command("list")
@@ -237,7 +233,7 @@ def namespace_create_command(
     made = hub.service.people.create_namespace(
         name, is_public=bool(is_public), is_reviewed=bool(is_reviewed)
     )
-    said = {"name": made.name, "public": made.is_public, "reviewed": made.is_reviewed}
+    said = pick(made, "name is_public is_reviewed")
     return _say(said, f"{made.name} is made.", as_json=as_json)
 
 
@@ -252,7 +248,7 @@ def namespace_change_command(
 ) -> int:
     """Change who reads the namespace NAME, and whether its versions are reviewed."""
     made = hub.service.people.change_namespace(name, is_public=is_public, is_reviewed=is_reviewed)
-    said = {"name": made.name, "public": made.is_public, "reviewed": made.is_reviewed}
+    said = pick(made, "name is_public is_reviewed")
     return _say(said, f"{made.name} is changed.", as_json=as_json)
 
 
@@ -288,9 +284,7 @@ def namespace_list_command(hub: OpenHub, *, as_json: bool) -> int:
     if as_json:
         rows = [
             {
-                "name": one.name,
-                "public": one.is_public,
-                "reviewed": one.is_reviewed,
+                **pick(one, "name is_public is_reviewed"),
                 "roles": {person: role.value for person, role in people.items()},
             }
             for one, people in found
@@ -320,8 +314,7 @@ def review_list_command(hub: OpenHub, *, as_json: bool) -> int:
         rows = [
             {
                 "skill": skill.address,
-                "version": one.version,
-                "publisher": one.publisher,
+                **pick(one, "version publisher"),
                 "verdict": one.scan.get("verdict"),
                 "contentDigest": one.digest,
             }
@@ -376,17 +369,14 @@ def versions_command(hub: OpenHub, skill: str, *, as_json: bool) -> int:
     if as_json:
         rows = [
             {
-                "version": one.version,
-                "state": one.state.value,
+                **pick(one, "version state"),
                 "labels": sorted(name for name, at in labels.items() if at == one.version),
-                "contentDigest": one.digest,
-                "publisher": one.publisher,
-                "reviewer": one.reviewer or None,
+                **pick(one, "digest=contentDigest publisher reviewer?"),
                 "verdict": one.scan.get("verdict"),
             }
             for one in versions
         ]
-        print_json({"skill": found.address, "deprecated": found.deprecated, "versions": rows})
+        print_json({**pick(found, "address=skill deprecated"), "versions": rows})
         return 0
     if found.deprecated:
         print_text(f"deprecated: {found.deprecated}", "yellow")
@@ -471,8 +461,8 @@ def audit_command(hub: OpenHub, *, as_json: bool) -> int:
     found = hub.audit.check()
     rows = hub.audit.read(20)
     if as_json:
-        said = {"ok": not found.problem, "problem": found.problem or None, "head": found.head}
-        print_json({**said, "file": found.path, "lines": found.lines, "rows": rows})
+        said = {"ok": not found.problem, **pick(found, "problem? head")}
+        print_json({**said, **pick(found, "path=file lines"), "rows": rows})
         return _FAILED if found.problem else 0
     for row in rows:
         print_text(f"{row['time']} {row['event']} {row['skill']} {row['outcome']} by {row['by']}")

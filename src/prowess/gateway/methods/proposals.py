@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from prowess.errors import ProposalInputError, ProposalStaleError
-from prowess.gateway.calls import ClientScope, Json, Method, collect_methods, rpc
+from prowess.gateway.calls import ClientScope, Json, rpc
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.params import Agent, EventNumber, Name
 from prowess.gateway.methods.services import Services
@@ -297,8 +297,3 @@ def _revise(
         problem = "only support files are proposed: reject it and propose anew"
         raise ProposalInputError(problem, field="description" if content is None else "content")
     return reword(old, page, text=content, description=description)
-
-
-def proposal_methods(services: Services, proofs: ListProofs) -> tuple[Method, ...]:
-    """Return the methods about proposals."""
-    return collect_methods(ProposalMethods(services, proofs))

@@ -12,17 +12,7 @@ from urllib.parse import quote, urlencode
 from pydantic import Field
 
 from prowess.errors import SharingError
-from prowess.gateway.calls import (
-    ClientScope,
-    Code,
-    Json,
-    Method,
-    RpcCall,
-    RpcError,
-    RpcFailure,
-    collect_methods,
-    rpc,
-)
+from prowess.gateway.calls import ClientScope, Code, Json, RpcCall, RpcError, RpcFailure, rpc
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.params import (
     Agent,
@@ -45,6 +35,7 @@ from prowess.wire import runs as wire_runs
 from prowess.wire import safety as wire_safety
 from prowess.wire import sharing as wire_sharing
 from prowess.wire import skills as wire_skills
+from prowess.wire.skills import pick
 
 _MOST_FOUND = 50
 
@@ -140,7 +131,7 @@ class SharingMethods:
             "skill": self._ask(_path(address)),
             "versions": self._ask(_path(address, "versions"))["versions"],
             "users": [
-                {"agentId": agent, "version": clean(entry.version), "pinned": entry.pinned}
+                {"agentId": agent, **pick(entry, "version pinned")}
                 for agent in self._sharing.agents()
                 for one in self._sharing.folders(agent)
                 for entry in one.folder.read_lock().skills.values()
@@ -226,15 +217,10 @@ def _lock(sharing: Sharing) -> Json:
         "skills": [
             {
                 "name": clean(name),
-                "source": clean(entry.source),
-                "kind": entry.kind,
-                "url": clean(entry.url),
-                "resolved": clean(entry.resolved),
-                "version": clean(entry.version) or None,
-                "pinned": entry.pinned,
-                "contentDigest": entry.digest,
-                "signer": clean(entry.signer) or None,
-                "issuer": clean(entry.issuer) or None,
+                **pick(
+                    entry,
+                    "source kind url resolved version? pinned digest=contentDigest signer? issuer?",
+                ),
                 "verdict": clean(str(entry.scan.get("verdict", ""))) or None,
                 "verified": wire_sharing.verified_skill(verified[name]),
                 "policy": wire_sharing.policy_decision(sharing.decide(verified[name], entry)),
@@ -242,11 +228,6 @@ def _lock(sharing: Sharing) -> Json:
             for name, entry in skills.items()
         ],
     }
-
-
-def sharing_methods(sharing: SharingServices) -> tuple[Method, ...]:
-    """Return the methods about shared skills."""
-    return collect_methods(SharingMethods(sharing))
 
 
 PROGRESS = "skills.install.progress"
@@ -299,7 +280,7 @@ class ChangeMethods:
     def _install_noting(
         self, request: InstallRequest, call: RpcCall, running: Running
     ) -> InstallReport:
-        about = {"skill": clean(request.skill), "installId": request.option_id}
+        about = pick(request, "skill option_id=installId")
 
         def output(stream: str, text: str) -> None:
             running.wrote(text)
@@ -430,8 +411,3 @@ def _require(method: str, **fields: str | None) -> list[str]:
             message = f"invalid {method} params: {field}: is required"
             raise RpcError(Code.INVALID_REQUEST, message, {"field": field})
     return [value for value in fields.values() if value is not None]
-
-
-def change_methods(services: Services) -> tuple[Method, ...]:
-    """Return the methods that change skills and config."""
-    return collect_methods(ChangeMethods(services))

@@ -13,17 +13,7 @@ from pydantic import Field
 
 from prowess.errors import SkillNotFoundError
 from prowess.evaluation.skill_tests import SkillTests
-from prowess.gateway.calls import (
-    ClientScope,
-    Code,
-    EncodedPayload,
-    Json,
-    Method,
-    RpcCall,
-    RpcError,
-    collect_methods,
-    rpc,
-)
+from prowess.gateway.calls import ClientScope, Code, EncodedPayload, Json, RpcCall, RpcError, rpc
 from prowess.gateway.frames import encode_ascii
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.params import Agent, EventNumber, Message, Name
@@ -42,6 +32,7 @@ from prowess.skills.text import clean
 from prowess.wire import routing as wire_routing
 from prowess.wire import safety as wire_proof
 from prowess.wire import skills as wire
+from prowess.wire.skills import pick
 
 _MOST_LISTED = 200
 _INSTALLERS = frozenset(("brew",))
@@ -153,10 +144,7 @@ class SkillMethods:
         except SkillNotFoundError:
             # Not to have it is an answer, as it is for clients that ask a registry.
             return {"skill": None}
-        parts = [
-            {"title": clean(part.title), "level": part.level, "line": part.line}
-            for part in split_sections(status.skill)
-        ]
+        parts = [pick(part, "title level line") for part in split_sections(status.skill)]
         resources = skills.resources(status.skill.name, agent_id)
         detail = wire.skill_detail(status, resources, parts)
         state = skills.workspace(agent_id).state(skills.settings)
@@ -236,8 +224,7 @@ class SkillMethods:
             "valid": all(report.valid for report in reports),
             "reports": [
                 {
-                    "path": clean(report.path),
-                    "valid": report.valid,
+                    **pick(report, "path valid"),
                     "diagnostics": [wire.diagnostic(problem) for problem in report.diagnostics],
                 }
                 for report in reports
@@ -292,11 +279,6 @@ def _without_values(report: Json) -> Json:
     return {**report, "configProblems": problems}
 
 
-def skill_methods(services: Services) -> tuple[Method, ...]:
-    """Return the methods that only read skills."""
-    return collect_methods(SkillMethods(services))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofServices:
     """What these methods call beside what all methods call."""
@@ -347,8 +329,3 @@ class ProofMethods:
     def test(self, name: Name | None = None, agent_id: Agent = None) -> Json:
         """All tests of skills, or of one, in one go."""
         return wire_proof.skill_tests(self._proof.tests(agent_id, name))
-
-
-def proof_methods(services: Services, proof: ProofServices) -> tuple[Method, ...]:
-    """Return the methods about proof."""
-    return collect_methods(ProofMethods(services, proof))

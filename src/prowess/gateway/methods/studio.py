@@ -13,17 +13,7 @@ from typing import Annotated
 from pydantic import Field
 
 from prowess.evaluation.routing import RoutingTests
-from prowess.gateway.calls import (
-    ClientScope,
-    Code,
-    Json,
-    Method,
-    RpcCall,
-    RpcError,
-    collect_methods,
-    describe_missing,
-    rpc,
-)
+from prowess.gateway.calls import ClientScope, Code, Json, RpcCall, RpcError, describe_missing, rpc
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.params import Agent, FilePath, Name, TestMessage
 from prowess.gateway.methods.services import Services
@@ -41,6 +31,7 @@ from prowess.skills.text import clean
 from prowess.wire import experience as wire_sessions
 from prowess.wire import sharing as wire_sharing
 from prowess.wire import studio as wire_studio
+from prowess.wire.skills import pick
 from prowess.wire.studio import compare_files
 
 _MOST_CHANGES = 200
@@ -81,8 +72,7 @@ class RecentRoutes:
             "at": round(self._now() * 1000),
             "agentId": clean(agent_id),
             "surface": surface,
-            "kind": found.kind or None,
-            "decision": found.decision.value,
+            **pick(found, "kind? decision"),
             "skill": None if first is None else clean(first.skill.name),
             "score": None if first is None else round(first.score, 3),
         }
@@ -190,8 +180,7 @@ class StudioMethods:
             "window": window,
             "agents": [
                 {
-                    "agentId": report.agent_id,
-                    "whole": report.is_whole,
+                    **pick(report, "agent_id is_whole"),
                     "harnesses": [
                         _without(wire_sharing.harness_budget(one), left_out)
                         for one in report.harnesses
@@ -294,8 +283,3 @@ class StudioMethods:
 
 def _without(shown: Json, names: frozenset[str]) -> Json:
     return {key: value for key, value in shown.items() if key not in names}
-
-
-def studio_methods(services: Services, studio: StudioServices) -> tuple[Method, ...]:
-    """Return the methods of the studio."""
-    return collect_methods(StudioMethods(services, studio))

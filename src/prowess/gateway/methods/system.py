@@ -30,7 +30,6 @@ from prowess.gateway.calls import (
     Method,
     RpcCall,
     RpcError,
-    collect_methods,
     rpc,
 )
 from prowess.gateway.methods import params as given
@@ -38,7 +37,7 @@ from prowess.gateway.methods.params import Agent, AgentId, Message, Name
 from prowess.gateway.methods.services import Services
 from prowess.skills.model import Skill, Tier
 from prowess.skills.text import clean, cut_listed
-from prowess.wire.skills import leave_out_nulls
+from prowess.wire.skills import leave_out_nulls, pick
 
 _ABSENT = "gateway/methods/absent.toml"
 # What agents of OpenClaw have in their workspace; nothing else of it is shown.
@@ -80,7 +79,7 @@ def health(services: Services) -> Json:
         "heartbeatSeconds": 0,
         "defaultAgentId": default.id,
         "agents": [
-            {"agentId": one.id, "name": one.name, "isDefault": one.id == default.id}
+            {**pick(one, "id=agentId name"), "isDefault": one.id == default.id}
             for one in settings.agents
         ],
         "sessions": NO_SESSIONS,
@@ -155,8 +154,7 @@ class SystemMethods:
             "scope": "per-sender",
             "agents": [
                 {
-                    "id": one.id,
-                    "name": one.name,
+                    **pick(one, "id name"),
                     "isDefault": one.id == default.id,
                     "workspace": skills.workspace(one.id).folder,
                     # Absent where it may use every skill, which an empty list would not say.
@@ -313,9 +311,7 @@ class ClientMethods:
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
         found = self._services.read_file(skill.folder, "SKILL.md", MOST_FILE_BYTES)
         return {
-            "name": clean(skill.name),
-            "skillKey": clean(skill.key),
-            "description": clean(skill.description),
+            **pick(skill, "name key=skillKey description"),
             "content": "" if found is None else clean(found[0].decode(errors="replace")),
         }
 
@@ -334,8 +330,7 @@ class ClientMethods:
                 "installRef": clean(skill.name),
                 "displayName": clean(skill.title or skill.name),
                 "summary": cut_listed(skill.description),
-                "icon": clean(skill.metadata.emoji) or None,
-                "version": clean(skill.version) or None,
+                **pick(skill, "metadata.emoji?=icon version?"),
             }
             for score, skill in ranked[:limit]
         ]
@@ -476,7 +471,8 @@ def find_absent(name: str, _call: RpcCall | None = None) -> Any:  # noqa: ANN401
     return json.loads(next(text for known, text in rows if known == name))
 
 
-def _read_absent() -> tuple[Method, ...]:
+def absent_methods() -> tuple[Method, ...]:
+    """Return the methods about what there is none of here."""
     groups = [group for group in read_table(_ABSENT).values() if not group.get("is_part")]
     return tuple(
         Method(
@@ -502,10 +498,3 @@ def _offer(place: int, row: Mapping[str, str]) -> Json:
         "summary": cut_listed(row["summary"]),
         "version": clean(row["version"]) or None,
     }
-
-
-def system_methods(services: Services) -> tuple[Method, ...]:
-    """Return the methods that answer for the process, and those that only other clients ask."""
-    groups = (SystemMethods(services), ClientMethods(services))
-    asked = [method for group in groups for method in collect_methods(group)]
-    return (*asked, *_read_absent())

@@ -238,8 +238,7 @@ def copy_files(
 
 
 def _open(path: str) -> sqlite3.Connection:
-    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    opened = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True)
+    opened = state_files.open_readonly(path)
     opened.row_factory = sqlite3.Row
     return opened
 
