@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -334,11 +335,11 @@ class _Other(Runtime):
         self._first = runtime
         self.state = runtime.state.rehearse(state) if rehearses else runtime.state
 
-    @property
+    @cached_property
     def scanning(self) -> ScanService:
         return self._first.scanning
 
-    @property
+    @cached_property
     def routing(self) -> RoutingService:
         return self._first.routing
 
