@@ -74,7 +74,11 @@ def _deed(group: click.Group, name: str) -> Callable[[Callable[..., _Done]], cli
                 print_text(text, "green")
             return 0
 
-        return group.command(name)(_on_hub(call))
+        # Its own options come before those that all commands have.
+        own = vars(call).pop("__click_params__", [])
+        made = _on_hub(call)
+        vars(made)["__click_params__"] += own
+        return group.command(name)(made)
 
     return make
 
