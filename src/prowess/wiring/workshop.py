@@ -16,7 +16,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -42,8 +42,6 @@ from prowess.workshop.proposal import skill_name
 from prowess.workshop.similar import Neighbour
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from prowess.runtime.experience import ExperienceService
     from prowess.runtime.experience_drafts import ExperiencePorts
     from prowess.runtime.sessions import MissedCorrections, SessionReports
@@ -377,12 +375,12 @@ def open_missed_corrections(
 _MOST_SECONDS = 10.0
 
 
-def open_experience(runtime: Runtime) -> "AbstractContextManager[ExperienceService]":
+def open_experience(runtime: Runtime) -> "ExperienceService":
     """Return what learns from traces."""
     # Late, as all that reads traces: most of what is learned comes from turns.
     from prowess.runtime.experience import ExperienceService
 
-    return nullcontext(ExperienceService(_trace_ports(runtime, runtime)))
+    return ExperienceService(_trace_ports(runtime, runtime))
 
 
 @contextmanager

@@ -17,8 +17,8 @@ from typing import TypeVar
 import click
 
 from prowess.cli.render import asks, print_error, print_json, print_text
-from prowess.cli.terminal import Common, LazyGroup, common
-from prowess.errors import PathError, ProposalInputError, ProposalNotFoundError, ProwessError
+from prowess.cli.terminal import Common, LazyGroup, common, complete_by
+from prowess.errors import PathError, ProposalInputError, ProposalNotFoundError
 from prowess.host.harness.transcripts import RawTranscript, read_stream, read_transcript, reasons
 from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX
 from prowess.runtime.workshop.service import TurnSeen, WorkshopService
@@ -96,14 +96,9 @@ def identified(function: _F) -> _F:
     return click.argument("proposal_id", metavar="ID", shell_complete=_complete)(function)
 
 
-def _complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    try:
-        with open_runtime(ctx.params.get("workspace")) as runtime:
-            found = runtime.workshop.list(agent_id=ctx.params.get("agent") or "")
-    except ProwessError:
-        # A person is typing: the command itself will say what is wrong.
-        return []
-    return [proposal.id for proposal in found if proposal.id.startswith(incomplete)]
+_complete = complete_by(
+    lambda runtime, agent: (one.id for one in runtime.workshop.list(agent_id=agent or ""))
+)
 
 
 def find_proposal(service: "WorkshopService", word: str, agent: str | None) -> Proposal:
