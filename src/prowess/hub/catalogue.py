@@ -352,14 +352,8 @@ class Catalogue:
             mine = (LABELS.c.skill_id == skill.id) & (LABELS.c.label == label)
             connection.execute(sa.delete(LABELS).where(mine))
             return
-        added = self.database.insert(LABELS).values(
-            skill_id=skill.id, label=label, version_id=version_id
-        )
-        connection.execute(
-            added.on_conflict_do_update(
-                index_elements=["skill_id", "label"], set_={"version_id": version_id}
-            )
-        )
+        row = {"skill_id": skill.id, "label": label, "version_id": version_id}
+        self.database.put(connection, LABELS, [row])
 
     def change_version(
         self, connection: sa.Connection, version: HubVersion, state: VersionState, **values: str

@@ -208,12 +208,7 @@ class HubPeople:
                 mine = (MEMBERS.c.space == space) & (MEMBERS.c.person == person)
                 connection.execute(sa.delete(MEMBERS).where(mine))
                 return
-            added = self._database.insert(MEMBERS).values(**key, role=role.value)
-            connection.execute(
-                added.on_conflict_do_update(
-                    index_elements=["space", "person"], set_={"role": role.value}
-                )
-            )
+            self._database.put(connection, MEMBERS, [{**key, "role": role.value}])
 
     def find_access(self, caller: HubCaller) -> Access:
         """Return whose skills a caller may see besides the public ones.

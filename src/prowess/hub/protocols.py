@@ -79,6 +79,7 @@ from prowess.runtime.sharing.sync import CopiedFile
 from prowess.safety.paths import shown
 from prowess.sharing.foreign_locks import hash_files_like_clawhub
 from prowess.skills.text import one_line
+from prowess.wire.skills import pick
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -125,8 +126,7 @@ def _publish_with(service: HubService) -> Endpoint:
             "ok": True,
             "skillId": skill.address,
             "versionId": f"{skill.address}@{version.version}",
-            "state": version.state.value,
-            "contentDigest": version.digest,
+            **pick(version, "state digest=contentDigest", str),
         }
         return JSONResponse(said)
 
@@ -161,8 +161,7 @@ def _show_hit(hit: Hit) -> Json:
     return {
         "slug": hit.slug,
         "displayName": hit.skill.title or hit.skill.name,
-        "summary": hit.skill.summary,
-        "version": hit.version,
+        **pick(hit, "skill.summary=summary version", str),
         "score": round(hit.score, 6),
         "updatedAt": hit.skill.updated_ms,
         "ownerHandle": owner,
@@ -178,8 +177,7 @@ def _list(ask: HubRequest) -> Json:
             {
                 **_show_skill(hit.slug, hit.skill, {LATEST: hit.version}),
                 "latestVersion": {
-                    "version": hit.version,
-                    "createdAt": hit.skill.updated_ms,
+                    **pick(hit, "version skill.updated_ms=createdAt", str),
                     "changelog": "",
                 },
             }
@@ -197,16 +195,13 @@ def _show_skill(slug: str, skill: HubSkill, labels: dict[str, str]) -> Json:
         "summary": skill.summary + note,
         "tags": labels,
         "stats": {"downloads": skill.downloads, "stars": 0},
-        "createdAt": skill.created_ms,
-        "updatedAt": skill.updated_ms,
+        **pick(skill, "created_ms=createdAt updated_ms=updatedAt", str),
     }
 
 
 def _show_version(version: HubVersion) -> Json:
     return {
-        "version": version.version,
-        "createdAt": version.created_ms,
-        "changelog": version.changelog,
+        **pick(version, "version created_ms=createdAt changelog", str),
         "changelogSource": "user",
     }
 
@@ -394,9 +389,7 @@ def _marketplace(ask: HubRequest) -> Json:
 
 def _plugin(ask: HubRequest, hit: Hit) -> Json:
     return {
-        "name": hit.skill.name,
-        "description": hit.skill.summary,
-        "version": hit.version,
+        **pick(hit, "skill.name=name skill.summary=description version", str),
         "source": {
             "source": "npm",
             "package": f"@{hit.skill.address}",

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from prowess.errors import StoreError
 from prowess.host.store.database import Database, Tables
@@ -20,6 +19,7 @@ class HubDatabase:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.insert, self.put, self.close = database.insert, database.put, database.close
         self.name, self.is_server = database.name, database.is_server
         # None where it is a file.
         self.server = database if database.is_server else None
@@ -39,10 +39,6 @@ class HubDatabase:
             StoreError: it cannot be used.
         """
         return self._database.writing(_HUB)
-
-    def insert(self, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
-        """Return an insert that can say what happens to a row that is there."""
-        return self._database.insert(table)
 
     def prepare(self, measure: Callable[[], tuple[str, int]]) -> None:
         """Note by which encoder skills are found, where nothing is noted yet.
@@ -86,11 +82,7 @@ class HubDatabase:
                 if self.is_server:
                     connection.exec_driver_sql("UPDATE hub_documents SET near = NULL")
             rows = [{"key": "encoder", "value": encoder}, {"key": "width", "value": str(width)}]
-            added = self.insert(META)
-            again = {"value": added.excluded.value}
-            connection.execute(
-                added.on_conflict_do_update(index_elements=["key"], set_=again), rows
-            )
+            self.put(connection, META, rows)
             if self.is_server:
                 connection.exec_driver_sql(f"DROP INDEX IF EXISTS {NEAR_INDEX}")
                 connection.exec_driver_sql(_write_near_index(width))
@@ -106,10 +98,6 @@ class HubDatabase:
             connection.exec_driver_sql("SET LOCAL maintenance_work_mem = '512MB'")
             connection.exec_driver_sql(f"DROP INDEX IF EXISTS {NEAR_INDEX}")
             connection.exec_driver_sql(_write_near_index(width))
-
-    def close(self) -> None:
-        """Give all connections back."""
-        self._database.close()
 
 
 def _read_meta(connection: sa.Connection) -> Mapping[str, str]:
