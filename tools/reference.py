@@ -16,7 +16,8 @@ import click
 
 from prowess import errors
 from prowess.cli.main import COMMANDS, app
-from prowess.gateway.calls import ClientScope, Code, Method, collect_methods
+from prowess.gateway.calls import ClientScope, Code, Method
+from prowess.gateway.dispatch import collect_methods
 from prowess.gateway.limits import EVENTS, KIB, GatewayLimits, GatewayOptions
 from prowess.gateway.methods.proposals import ProposalMethods
 from prowess.gateway.methods.services import Services

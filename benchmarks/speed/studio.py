@@ -16,7 +16,8 @@ from tests.browser.browsing import browsing, busy_ms, chromium
 from tests.browser.studio_world import Choice, StudioWorld, studio
 
 import prowess
-from prowess.gateway.calls import Client, Json, RpcCall, collect_methods
+from prowess.gateway.calls import Client, Json, RpcCall
+from prowess.gateway.dispatch import collect_methods
 from prowess.gateway.frames import encode_ascii
 from prowess.gateway.methods.skills import SkillMethods
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.gateway.calls import Client, EncodedPayload, Json, Method, RpcCall, collect_methods
+from prowess.gateway.calls import Client, EncodedPayload, Json, Method, RpcCall
+from prowess.gateway.dispatch import collect_methods
 from prowess.gateway.methods.skills import SkillMethods
 from prowess.wiring.serve import ServedGateway, ServeRequest, open_gateway
 

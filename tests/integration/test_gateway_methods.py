@@ -12,7 +12,8 @@ from tests.integration.install_world import Server
 
 from prowess.data import read_table
 from prowess.errors import ConfigError, StoreError
-from prowess.gateway.calls import Client, ClientScope, Json, RpcCall, collect_methods
+from prowess.gateway.calls import Client, ClientScope, Json, RpcCall
+from prowess.gateway.dispatch import collect_methods
 from prowess.gateway.methods.system import SystemMethods
 from prowess.runtime.config.redaction import REDACTED
 

@@ -169,57 +169,38 @@ def rpc(
         about = (answer.__doc__ or "").partition("\n")[0]
         row = {"name": name, "scope": scope, "slow": slow, "about": about}
         base = LenientParams if lenient else Params
-        setattr(answer, _ROW, (row, _read_signature(answer, base)))
+        setattr(answer, ROW, (row, _read_signature(answer, base)))
         return answer
 
     return mark
 
 
-class _Signature(NamedTuple):
+class Signature(NamedTuple):
+    """What a method takes, as its parameters say."""
+
     model: type[Params]
     takes_call: bool
     # The parameter that is given all fields at once; empty where each has its own.
     whole: str
 
 
-def _read_signature(answer: Callable[..., object], base: type[Params]) -> _Signature:
+def _read_signature(answer: Callable[..., object], base: type[Params]) -> Signature:
     found = dict(signature(answer).parameters)
     del found["self"]
     takes_call = found.pop("call", None) is not None
     kinds = {name: one.annotation for name, one in found.items()}
     for name, kind in kinds.items():
         if isinstance(kind, type) and issubclass(kind, Params):
-            return _Signature(kind, takes_call, name)
+            return Signature(kind, takes_call, name)
     # Whatever types the fields have.
     fields: dict[str, Any] = {
         name: (one.annotation, ... if one.default is one.empty else one.default)
         for name, one in found.items()
     }
-    return _Signature(create_model(base.__name__, __base__=base, **fields), takes_call, "")
+    return Signature(create_model(base.__name__, __base__=base, **fields), takes_call, "")
 
 
-def collect_methods(*groups: object) -> tuple[Method, ...]:
-    """Return the rows of all methods of objects that `rpc` stands above, as they are written."""
-    return tuple(
-        Method(**row, params=takes.model, answer=_call_with(getattr(group, name), takes))
-        for group in groups
-        for name, member in vars(type(group)).items()
-        if hasattr(member, _ROW)
-        for row, takes in (getattr(member, _ROW),)
-    )
-
-
-def _call_with(answer: Callable[..., Payload | RpcFailure], takes: _Signature) -> Answer:
-    """Return what hands the parameters of a call to a method."""
-
-    def give(call: RpcCall) -> Payload | RpcFailure:
-        given = dict(call.params) if not takes.whole else {takes.whole: call.params}
-        return answer(**given, **({"call": call} if takes.takes_call else {}))
-
-    return give
-
-
-_ROW = "rpc_row"
+ROW = "rpc_row"
 MOST_FIELD_CHARS = 120
 _SENTENCES = {"extra_forbidden": "unknown field: check its spelling", "missing": "is required"}
 

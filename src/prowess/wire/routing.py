@@ -19,10 +19,13 @@ _LONGEST_PROMPT = 300
 def route(value: Route) -> Json:
     """Show which skills fit a message."""
     return {
-        **pick(value, "decision thresholds.load=threshold thresholds.offer=offerThreshold"),
+        "decision": value.decision.value,
+        "threshold": value.thresholds.load,
+        "offerThreshold": value.thresholds.offer,
         "matches": [match(found) for found in value.matches],
         "considered": [match(found) for found in value.considered],
-        **pick(value, "status notes"),
+        "status": value.status.value,
+        "notes": [clean(note) for note in value.notes],
         "tookMs": round(value.took_ms, 2),
     }
 
@@ -30,9 +33,11 @@ def route(value: Route) -> Json:
 def match(value: Match) -> Json:
     """Show one skill with its score and the reasons."""
     return {
-        **pick(value, "skill.name=name skill.path=location"),
+        "name": clean(value.skill.name),
+        "location": clean(value.skill.path),
         "score": round(value.score, 4),
-        **pick(value, "signals reasons"),
+        "signals": dict(value.signals),
+        "reasons": [clean(reason) for reason in value.reasons],
     }
 
 
@@ -42,7 +47,9 @@ def not_ready(found: Sequence[Withheld]) -> list[Json]:
         {
             **match(one.match),
             # `allowed`: it is ready, and the agent's list keeps it; before that it is not ready.
-            **pick(one, "reason.stage=stage reason.detail=reason reason.fix?=fix"),
+            "stage": one.reason.stage,
+            "reason": clean(one.reason.detail),
+            "fix": clean(one.reason.fix) or None,
         }
         for one in found
     ]

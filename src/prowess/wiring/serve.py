@@ -25,8 +25,8 @@ from starlette.applications import Starlette
 from prowess import __version__
 from prowess.errors import GatewayStartError
 from prowess.evaluation.routing import RoutingTestPorts, RoutingTests
-from prowess.gateway.calls import Client, ClientScope, collect_methods
-from prowess.gateway.dispatch import MethodTable
+from prowess.gateway.calls import Client, ClientScope
+from prowess.gateway.dispatch import MethodTable, collect_methods
 from prowess.gateway.http import PAGE, StudioFiles, build_app, page_files
 from prowess.gateway.hub import Hub
 from prowess.gateway.limits import GatewayOptions

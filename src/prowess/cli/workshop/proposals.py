@@ -361,7 +361,7 @@ def heard_json(outcome: CaptureOutcome) -> dict[str, object]:
     return {
         "corrections": [
             {
-                **pick(one, "place quote? is_new problem?"),
+                **pick(one, "place quote? is_new=isNew problem?"),
                 "proposal": None if one.proposal is None else wire_workshop.proposal(one.proposal),
             }
             for one in outcome.heard

@@ -26,6 +26,8 @@ from prowess.workshop.proposal import State
 
 _FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LEAST_SERVER = 150_000
+# What steps lead from.
+_FIRST = "0002"
 # The first with halfvec, which the vectors are kept in.
 _LEAST_VECTOR = (0, 7)
 _GET_VECTOR = "install pgvector 0.7 or newer on the server (package postgresql-NN-pgvector)"
@@ -93,6 +95,9 @@ def migrate(database: Database, tell: Callable[[str], None] = lambda _step: None
             f"has schema {before.version} of a newer Prowess, and this one knows {SCHEMA}:"
             " update Prowess.",
         )
+    if before.version is not None and before.version < _FIRST:
+        problem = f"has schema {before.version}, of before any release: give an empty database."
+        raise StoreError(database.name, problem)
     if not before.vector:
         raise StoreError(database.name, f"has no pgvector: {_GET_VECTOR}, then try again.")
     if tuple(map(int, before.vector.split(".")[:2])) < _LEAST_VECTOR:
@@ -117,13 +122,12 @@ def _upgrade(connection: sa.Connection, tell: Callable[[str], None]) -> None:
     scripts = ScriptDirectory(_FOLDER, version_locations=[os.path.join(_FOLDER, "versions")])
 
     def find_steps(revision: str, _context: object) -> object:
-        # What `alembic upgrade` and `stamp` themselves call, without a script of ours that Alembic
-        # would run.
         if not revision:
             _make_tables(connection)
-            steps = scripts._stamp_revs("head", revision)  # noqa: SLF001
-        else:
-            steps = scripts._upgrade_revs("head", revision)  # noqa: SLF001
+        find = "_upgrade_revs" if revision else "_stamp_revs"
+        # What `alembic upgrade` and `stamp` themselves call, without a script of ours that Alembic
+        # would run.
+        steps = getattr(scripts, find)("head", revision)
         for step in steps:
             tell(str(step))
         return steps
