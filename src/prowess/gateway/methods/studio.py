@@ -72,7 +72,8 @@ class RecentRoutes:
             "at": round(self._now() * 1000),
             "agentId": clean(agent_id),
             "surface": surface,
-            **pick(found, "kind? decision"),
+            "kind": found.kind or None,
+            "decision": found.decision.value,
             "skill": None if first is None else clean(first.skill.name),
             "score": None if first is None else round(first.score, 3),
         }
