@@ -17,13 +17,14 @@ import click
 from prowess import errors
 from prowess.cli.main import COMMANDS, app
 from prowess.gateway.calls import ClientScope, Code, Method
+from prowess.gateway.dispatch import collect_methods
 from prowess.gateway.limits import EVENTS, KIB, GatewayLimits, GatewayOptions
-from prowess.gateway.methods.proposals import proposal_methods
+from prowess.gateway.methods.proposals import ProposalMethods
 from prowess.gateway.methods.services import Services
-from prowess.gateway.methods.sharing import SharingServices, change_methods, sharing_methods
-from prowess.gateway.methods.skills import ProofServices, proof_methods, skill_methods
-from prowess.gateway.methods.studio import StudioServices, studio_methods
-from prowess.gateway.methods.system import system_methods
+from prowess.gateway.methods.sharing import ChangeMethods, SharingMethods, SharingServices
+from prowess.gateway.methods.skills import ProofMethods, ProofServices, SkillMethods
+from prowess.gateway.methods.studio import StudioMethods, StudioServices
+from prowess.gateway.methods.system import ClientMethods, SystemMethods, absent_methods
 from prowess.host.sources.harness_folders import PERSONAL, PROJECT
 from prowess.safety.hosts import read_installers
 from prowess.safety.model import Rule
@@ -228,12 +229,15 @@ def protocol_page() -> str:
 def methods() -> list[Method]:
     """Return the rows of the method table; none of them is called, so no service is real."""
     services, studio = create_autospec(Services), create_autospec(StudioServices)
-    makers = (system_methods, skill_methods, change_methods)
-    plain_ones = [method for make in makers for method in make(services)]
-    plain_ones += proposal_methods(services, lambda _agent: {})
-    shared = sharing_methods(create_autospec(SharingServices))
-    proof = proof_methods(create_autospec(Services), create_autospec(ProofServices))
-    return [*plain_ones, *studio_methods(services, studio), *shared, *proof]
+    plain_ones = (SystemMethods, ClientMethods, SkillMethods, ChangeMethods)
+    groups = (
+        *(group(services) for group in plain_ones),
+        ProposalMethods(services, lambda _agent: {}),
+        StudioMethods(services, studio),
+        SharingMethods(create_autospec(SharingServices)),
+        ProofMethods(services, create_autospec(ProofServices)),
+    )
+    return [*collect_methods(*groups), *absent_methods()]
 
 
 def anchor(method: Method) -> str:

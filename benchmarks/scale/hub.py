@@ -36,6 +36,7 @@ from tests.integration.postgres_world import new_database, running_postgres
 
 from prowess.host.store.database import Database, open_database, open_file
 from prowess.host.store.fleet.administration import migrate
+from prowess.host.store.hub_tables import SKILLS, VERSIONS
 from prowess.hub.catalogue import shape_name
 from prowess.hub.model import HubCaller, HubRole
 from prowess.hub.search import (
@@ -49,7 +50,7 @@ from prowess.hub.search import (
     read_texts,
     weigh,
 )
-from prowess.hub.tables import NEAR_INDEX, SKILLS, VERSIONS, HubDatabase
+from prowess.hub.tables import NEAR_INDEX, HubDatabase
 from prowess.routing.lexical_and_breadth import Collection, LexicalIndex
 from prowess.runtime.ports import Encoder, Vectors
 from prowess.testing import make_skill

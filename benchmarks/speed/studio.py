@@ -17,9 +17,9 @@ from tests.browser.studio_world import Choice, StudioWorld, studio
 
 import prowess
 from prowess.gateway.calls import Client, Json, RpcCall
+from prowess.gateway.dispatch import collect_methods
 from prowess.gateway.frames import encode_ascii
-from prowess.gateway.methods.params import RowsParams
-from prowess.gateway.methods.skills import skill_methods
+from prowess.gateway.methods.skills import SkillMethods
 
 FILES = Path(prowess.__file__).parent / "studio"
 # The skills that are in every such world.
@@ -78,8 +78,12 @@ def _measure(browser: Browser, skills: int, rounds: int) -> tuple[float, float, 
 
 
 def _rows(world: StudioWorld) -> Json:
-    method = next(one for one in skill_methods(world.gateway.services) if one.name == "skills.rows")
-    call = RpcCall(method=method.name, params=RowsParams(), client=Client(id="benchmark"))
+    method = next(
+        one
+        for one in collect_methods(SkillMethods(world.gateway.services))
+        if one.name == "skills.rows"
+    )
+    call = RpcCall(method=method.name, params=method.params(), client=Client(id="benchmark"))
     return cast("Json", method.answer(call))
 
 

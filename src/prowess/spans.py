@@ -149,3 +149,20 @@ def deadline(seconds: float) -> Iterator[None]:
             # A program around us has an alarm of its own running; it may be due by now.
             left = max(left - (time.thread_time() - begun), _SOON_S)
             signal.setitimer(signal.ITIMER_VIRTUAL, left, again)
+
+
+@contextmanager
+def heard(handler: "logging.Handler", level: int, name: str = "prowess") -> Iterator[None]:
+    """Let a handler hear our log from a level on; what others hear stays as it is."""
+    # Late: most commands log nothing.
+    import logging
+
+    log = logging.getLogger(name)
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(min(level, before) if before else level)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)

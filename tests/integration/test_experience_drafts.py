@@ -179,7 +179,8 @@ def kept(world: World) -> dict[str, bytes]:
 
 @contextmanager
 def library(world: World) -> Iterator[ExperienceService]:
-    with open_runtime(str(world.work)) as runtime, open_experience(runtime) as service:
+    with open_runtime(str(world.work)) as runtime:
+        service = open_experience(runtime)
         yield service
 
 

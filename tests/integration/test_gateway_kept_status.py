@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from prowess.gateway.calls import Client, EncodedPayload, Json, RpcCall
-from prowess.gateway.methods import params as given
-from prowess.gateway.methods.skills import skill_methods
+from prowess.gateway.calls import Client, EncodedPayload, Json, Method, RpcCall
+from prowess.gateway.dispatch import collect_methods
+from prowess.gateway.methods.skills import SkillMethods
 from prowess.wiring.serve import ServedGateway, ServeRequest, open_gateway
 
 
@@ -26,9 +26,18 @@ def gateway(tmp_path: Path) -> ServedGateway:
     return open_gateway(request, home=str(tmp_path / "state"), environ=environ)
 
 
+def _find(gateway: ServedGateway, name: str) -> Method:
+    methods = collect_methods(SkillMethods(gateway.services))
+    return next(one for one in methods if one.name == name)
+
+
 def _status(gateway: ServedGateway) -> Json:
-    method = next(one for one in skill_methods(gateway.services) if one.name == "skills.status")
-    call = RpcCall(method=method.name, params=given.StatusParams(), client=Client(id="test"))
+    method = next(
+        one
+        for one in collect_methods(SkillMethods(gateway.services))
+        if one.name == "skills.status"
+    )
+    call = RpcCall(method=method.name, params=method.params(), client=Client(id="test"))
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(method.answer, [call] * 40))
     assert len({id(answer) for answer in answers}) == 1
@@ -44,8 +53,12 @@ def test_everybody_who_asks_at_once_gets_the_one_report(gateway: ServedGateway) 
 
 
 def test_a_change_is_in_the_next_report(gateway: ServedGateway, tmp_path: Path) -> None:
-    method = next(one for one in skill_methods(gateway.services) if one.name == "skills.status")
-    call = RpcCall(method=method.name, params=given.StatusParams(), client=Client(id="test"))
+    method = next(
+        one
+        for one in collect_methods(SkillMethods(gateway.services))
+        if one.name == "skills.status"
+    )
+    call = RpcCall(method=method.name, params=method.params(), client=Client(id="test"))
     before = method.answer(call)
     _write(tmp_path / "work", "tulips")
 
@@ -59,8 +72,11 @@ def test_a_change_is_in_the_next_report(gateway: ServedGateway, tmp_path: Path) 
     assert method.answer(call) is after
 
 
-def _ask(gateway: ServedGateway, name: str, params: given.AgentParams) -> Json:
-    method = next(one for one in skill_methods(gateway.services) if one.name == name)
+def _ask(gateway: ServedGateway, name: str, **fields: object) -> Json:
+    method = next(
+        one for one in collect_methods(SkillMethods(gateway.services)) if one.name == name
+    )
+    params = method.params.model_validate(fields)
     answer = method.answer(RpcCall(method=name, params=params, client=Client(id="test")))
     assert isinstance(answer, dict)
     return answer
@@ -74,7 +90,7 @@ def test_rows_say_the_same_in_few_bytes_and_nothing_to_who_has_them(
     gateway.runtime.skills.refresh()
     whole = _status(gateway)
 
-    rows = _ask(gateway, "skills.rows", given.RowsParams())
+    rows = _ask(gateway, "skills.rows")
 
     assert isinstance(rows, EncodedPayload)
     shapes = [{"name": name, **rows["shapes"][shape]} for name, shape, *_ in rows["rows"]]
@@ -83,7 +99,7 @@ def test_rows_say_the_same_in_few_bytes_and_nothing_to_who_has_them(
         for field in ("eligible", "blockedByScanner", "modelVisible", "disabled"):
             assert bool(row.get(field)) == bool(status[field])
     assert len(rows.text) < 60 * len(rows["rows"])
-    again = _ask(gateway, "skills.rows", given.RowsParams(since=rows["revision"]))
+    again = _ask(gateway, "skills.rows", since=rows["revision"])
     assert again == {"agentId": "main", "revision": rows["revision"], "same": True}
 
 
@@ -93,8 +109,8 @@ def test_what_a_window_shows_is_asked_for_by_name_and_searched_by_letters(
     _write(tmp_path / "work", "tulips")
     gateway.runtime.skills.refresh()
 
-    some = _ask(gateway, "skills.some", given.SomeParams(names=("tulips", "nothing")))
-    found = _ask(gateway, "skills.match", given.MatchParams(query="WATERS tul"))
+    some = _ask(gateway, "skills.some", names=("tulips", "nothing"))
+    found = _ask(gateway, "skills.match", query="WATERS tul")
 
     assert [one["description"] for one in some["skills"]] == ["Waters tulips."]
     assert found["names"] == ["tulips"]
@@ -112,7 +128,7 @@ def test_what_a_limit_cuts_or_nobody_can_read_is_a_row_with_its_reason(
     (torn / "SKILL.md").write_text("---\nname: torn\n")
     gateway.runtime.skills.refresh()
 
-    rows = _ask(gateway, "skills.rows", given.RowsParams())
+    rows = _ask(gateway, "skills.rows")
 
     lost = {name: rows["shapes"][shape] for name, shape, *_ in rows["rows"]}
     assert lost["torn"]["unread"] == "broken"

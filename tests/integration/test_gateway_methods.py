@@ -13,7 +13,8 @@ from tests.integration.install_world import Server
 from prowess.data import read_table
 from prowess.errors import ConfigError, StoreError
 from prowess.gateway.calls import Client, ClientScope, Json, RpcCall
-from prowess.gateway.methods.system import system_methods
+from prowess.gateway.dispatch import collect_methods
+from prowess.gateway.methods.system import SystemMethods
 from prowess.runtime.config.redaction import REDACTED
 
 # What clients of other gateways read of a skill.
@@ -907,7 +908,11 @@ def test_over_http_nobody_can_lend_programs(shared: House) -> None:
 
 
 def test_there_is_room_for_fifty_machines(shared: House) -> None:
-    (method,) = [one for one in system_methods(shared.gateway.services) if one.name == "node.bins"]
+    (method,) = [
+        one
+        for one in collect_methods(SystemMethods(shared.gateway.services))
+        if one.name == "node.bins"
+    ]
     params = method.params.model_validate_json('{"bins": ["x"]}')
     nodes = shared.gateway.services.nodes
 

@@ -305,14 +305,14 @@ class Promote:
     def prepare(self, place: Path) -> None:
         settle_in(place)
         put(place, {"trace.json": json.dumps(trace("x")).encode()})
-        with open_experience(opened(place)) as service:
-            service.build(read_trace_file(str(place / "trace.json")).traces)
+        service = open_experience(opened(place))
+        service.build(read_trace_file(str(place / "trace.json")).traces)
 
     def act(self, place: Path) -> None:
-        with open_experience(opened(place)) as service:
-            found = service.list().known
-            if found:
-                service.promote(found[0].id, name="made")
+        service = open_experience(opened(place))
+        found = service.list().known
+        if found:
+            service.promote(found[0].id, name="made")
 
     def look(self, place: Path) -> str:
         made = in_sight(tree(place / "work/skills/made"))
@@ -335,8 +335,8 @@ class Experience:
         put(place, {"trace.json": json.dumps(trace("x")).encode()})
 
     def act(self, place: Path) -> None:
-        with open_experience(opened(place)) as service:
-            service.build(read_trace_file(str(place / "trace.json")).traces)
+        service = open_experience(opened(place))
+        service.build(read_trace_file(str(place / "trace.json")).traces)
 
     def look(self, place: Path) -> str:
         drafts = in_sight(tree(place / "work/skills/auto"))

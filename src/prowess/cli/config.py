@@ -34,6 +34,7 @@ from prowess.runtime.config.redaction import show_config
 from prowess.skills.catalog import mark_source, owners
 from prowess.skills.model import Skill, Tier
 from prowess.skills.text import one_line
+from prowess.wire.skills import pick
 from prowess.wiring import Runtime, open_runtime
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -200,7 +201,7 @@ def trust_command(given: Common, name: str, *, yes: bool) -> int:
             at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             EntrySources(runtime.folders.state).trust(skill.key, source, at)
     if given.as_json:
-        told = {"skill": skill.name, "skillKey": skill.key, "source": source}
+        told = {**pick(skill, "name=skill key=skillKey"), "source": source}
         print_json({**told, "madeFor": whose or None, "trusted": bool(whose)})
     elif whose:
         print_text(f"{skill.path} has what skills.entries.{skill.key} holds from now on.")
@@ -318,10 +319,4 @@ def _row(one: _Plugin) -> list[Cell]:
 
 
 def _wire(one: _Plugin) -> dict[str, object]:
-    return {
-        "id": one.name,
-        "enabled": one.enabled,
-        "reason": one.why,
-        "folder": one.folder or None,
-        "skills": one.skills,
-    }
+    return pick(one, "name=id enabled why=reason folder? skills")

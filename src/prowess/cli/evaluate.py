@@ -31,6 +31,7 @@ from prowess.skills.model import Skill
 from prowess.skills.parse import parse
 from prowess.wire import routing as wire_routing
 from prowess.wire import skills as wire
+from prowess.wire.skills import pick
 from prowess.wiring import Runtime, open_runtime
 
 _MOST_SHOWN = 20
@@ -414,9 +415,7 @@ def _report(plan: _Plan, result: _Result, thresholds: Thresholds | None, *, as_j
                 kind: wire_routing.summary(summarise(outcomes))
                 for kind, outcomes in result.baselines.items()
             },
-            "calibrated": None
-            if thresholds is None
-            else {"load": thresholds.load, "offer": thresholds.offer},
+            "calibrated": None if thresholds is None else pick(thresholds, "load offer"),
             "status": "degraded" if problem else "ok",
             "problems": result.problems,
         }
@@ -466,8 +465,7 @@ def _report_bench(
     if as_json:
         shown: list[wire.Json] = [
             {
-                "set": row.name,
-                "method": row.method,
+                **pick(row, "name=set method"),
                 **wire_routing.summary(row.summary),
                 "kinds": {kind: wire_routing.summary(some) for kind, some in row.kinds.items()},
             }

@@ -24,6 +24,7 @@ from prowess.skills.model import Diagnostic, Severity
 from prowess.skills.prompt import shorten_path
 from prowess.skills.text import clean, cut_listed
 from prowess.wire import skills as wire
+from prowess.wire.skills import pick
 from prowess.wiring import open_runtime
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ def _list_sections(status: SkillStatus) -> list[wire.Json]:
     from prowess.skills.parse import split_sections
 
     return [
-        {"title": clean(part.title), "level": part.level, "line": part.line}
+        pick(part, "title level line")
         for part in split_sections(status.skill)
         # What stands before the first heading, or below an empty one, has no name to find it by.
         if clean(part.title).strip()

@@ -38,6 +38,7 @@ from prowess.runtime.route.why_not import Absence, why_not
 from prowess.skills.text import one_line
 from prowess.transcripts.turns import build_transcript
 from prowess.wire import routing as wire_routing
+from prowess.wire.skills import pick
 from prowess.wiring import Runtime, open_runtime
 
 # A model that is down would fail, slowly, for each of many skills.
@@ -276,13 +277,11 @@ def _rows(found: SkillExamples) -> Iterator[tuple[Cell, ...]]:
 
 
 def _list_examples(found: SkillExamples) -> dict[str, Any]:
-    return {
-        "name": found.name,
-        "present": found.present,
-        "confirmed": list(found.examples.confirmed),
-        "generated": list(found.examples.generated),
-        "nearMisses": list(found.examples.near_misses),
-    }
+    return pick(
+        found,
+        "name present examples.confirmed=confirmed examples.generated=generated"
+        " examples.near_misses=nearMisses",
+    )
 
 
 def _show_generated(found: GeneratedExamples, *, saved: bool) -> dict[str, Any]:
@@ -293,10 +292,7 @@ def _show_generated(found: GeneratedExamples, *, saved: bool) -> dict[str, Any]:
             kind.value: [_show_kept(kept) for kept in found.kept if kept.kind is kind]
             for kind in ExampleKind
         },
-        "dropped": [
-            {"kind": dropped.kind.value, "message": dropped.message, "reason": dropped.reason}
-            for dropped in found.dropped
-        ],
+        "dropped": [pick(dropped, "kind message reason") for dropped in found.dropped],
     }
 
 

@@ -15,7 +15,7 @@ import click
 from prowess.cli.render import ProgressBar, print_error, print_json, print_raw, print_text, silence
 from prowess.cli.terminal import CommandGroup, json_option, log_options, workspace_option
 from prowess.errors import PathError, StoreError
-from prowess.wire.skills import compact
+from prowess.wire.skills import compact, pick
 from prowess.wiring import Runtime, open_runtime
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def db_migrate_command(*, as_json: bool) -> int:
     with _open() as (_, database):
         before = migrate(database, steps.append)
     if as_json:
-        print_json({"before": before.version, "now": before.wanted, "steps": len(steps)})
+        print_json({**pick(before, "version=before wanted=now"), "steps": len(steps)})
     elif steps:
         print_text(f"{before.version or 'nothing'} -> {before.wanted}: {database.name}", "green")
     else:
@@ -236,11 +236,7 @@ def db_status_command(*, as_json: bool) -> int:
     said = {
         "engine": "postgresql",
         "address": database.name,
-        "server": state.server,
-        "pgvector": state.vector,
-        "schema": state.version,
-        "wanted": state.wanted,
-        "current": state.is_current,
+        **pick(state, "server vector=pgvector version=schema wanted is_current"),
         "rows": dict(rows),
     }
     if as_json:
@@ -310,7 +306,7 @@ def db_check_command(*, as_json: bool) -> int:
     with _open() as (_, database):
         found = find_problems(database)
     if as_json:
-        rows = [{"problem": one.what, "advice": one.advice} for one in found]
+        rows = [pick(one, "what=problem advice") for one in found]
         print_json({"address": database.name, "ok": not found, "problems": rows})
     elif found:
         for one in found:

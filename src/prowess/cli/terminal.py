@@ -11,7 +11,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
@@ -276,7 +276,7 @@ def _write_plainly(error: UnicodeError) -> tuple[str, int]:
 
 def _refuse(error: click.ClickException | ProwessError, *, as_json: bool) -> int:
     if isinstance(error, ProwessError):
-        return _fail(error, as_json=as_json)
+        return fail(error, as_json=as_json)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         print_raw(error.format_message())
         return 0
@@ -292,14 +292,15 @@ def _refuse(error: click.ClickException | ProwessError, *, as_json: bool) -> int
     return _USAGE
 
 
-def _fail(error: ProwessError, *, as_json: bool) -> int:
+def fail(error: ProwessError, *, as_json: bool, code: int = _FAILED) -> int:
+    """Say what went wrong to whoever reads it, and return an exit code."""
     if as_json:
         name = getattr(error, "name", None)
         fields = {} if name is None else {"name": name}
         print_json(wire_error(error.code, str(error), **fields))
     else:
         print_error(str(error))
-    return _FAILED
+    return code
 
 
 def _output_lost(error: OSError, code: object = 0) -> int:
@@ -423,17 +424,27 @@ def index_first(runtime: "Runtime", agent: str | None) -> None:
         runtime.routing.index(agent, bar)
 
 
-def complete_skill(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the name of a skill."""
-    from prowess.wiring.library import HOOK, open_runtime
+def complete_by(
+    find: "Callable[[Runtime, str | None], Iterable[str]]",
+) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return what completes a word by the names that a runtime knows for an agent."""
 
-    try:
-        # Nobody who presses a key waits for scans.
-        runtime = open_runtime(ctx.params.get("workspace"), patience=HOOK)
-        report = runtime.skills.status(ctx.params.get("agent"))
-    except ProwessError:
-        # A person is typing: the command itself will say what is wrong.
-        return []
-    # A shell runs what it completes: a name that is more than a word is not offered.
-    names = [status.skill.name for status in report.skills if _SAFE.fullmatch(status.skill.name)]
-    return [name for name in names if name.startswith(incomplete)]
+    def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+        from prowess.wiring.library import HOOK, open_runtime
+
+        try:
+            # Nobody who presses a key waits for scans.
+            with open_runtime(ctx.params.get("workspace"), patience=HOOK) as runtime:
+                names = list(find(runtime, ctx.params.get("agent")))
+        except ProwessError:
+            # A person is typing: the command itself will say what is wrong.
+            return []
+        # A shell runs what it completes: a name that is more than a word is not offered.
+        return [name for name in names if name.startswith(incomplete) and _SAFE.fullmatch(name)]
+
+    return complete
+
+
+complete_skill = complete_by(
+    lambda runtime, agent: (row.skill.name for row in runtime.skills.status(agent).skills)
+)

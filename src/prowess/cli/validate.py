@@ -26,9 +26,9 @@ from prowess.settings import SpecMode
 from prowess.skills.catalog import find
 from prowess.skills.model import Severity, Skill, Tier
 from prowess.skills.parse import parse
-from prowess.skills.text import clean
 from prowess.skills.validation import Repair, Report, plan
 from prowess.wire import skills as wire
+from prowess.wire.skills import pick
 from prowess.wiring import Runtime, open_runtime
 from prowess.wiring.transfer import candidates, report_on
 
@@ -317,8 +317,7 @@ def _print_reports(reports: Sequence[Report], standard: Sequence[Report], style:
             {
                 "files": [
                     {
-                        "path": clean(report.path),
-                        "valid": report.valid,
+                        **pick(report, "path valid"),
                         "standard": kept.valid,
                         "diagnostics": [wire.diagnostic(found) for found in report.diagnostics],
                     }

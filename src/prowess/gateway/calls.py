@@ -9,9 +9,10 @@ never by the value.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeAlias, TypeVar
+from inspect import signature
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.alias_generators import to_camel
 
 from prowess.errors import ProwessError
@@ -100,6 +101,12 @@ class NoParams(Params):
     """The parameters of a method that takes none."""
 
 
+class LenientParams(Params):
+    """What clients of other gateways ask for as they please: nothing of it changes the answer."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """Who is calling, as far as methods may know."""
@@ -128,6 +135,9 @@ class RpcCall:
     notify: Callable[[str, Json], None] = field(default=lambda _event, _payload: None)
 
 
+Answer: TypeAlias = Callable[[RpcCall], Payload | RpcFailure]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
     """A row of the method table."""
@@ -137,7 +147,7 @@ class Method:
     scope: ClientScope | None
     params: type[Params]
     # Runs in a thread; whatever it does with files and locks, the loop goes on.
-    answer: Callable[[RpcCall], Payload | RpcFailure]
+    answer: Answer
     # Takes long (a model, a download): it gets a thread of its own, and never delays quick ones.
     slow: bool = False
     about: str = ""
@@ -147,26 +157,50 @@ _Answer = TypeVar("_Answer", bound=Callable[..., Payload | RpcFailure])
 
 
 def rpc(
-    name: str, scope: ClientScope | None, params: type[Params] = NoParams, *, slow: bool = False
+    name: str, scope: ClientScope | None, *, slow: bool = False, lenient: bool = False
 ) -> Callable[[_Answer], _Answer]:
-    """Make a method of a class a method of the gateway; its docstring says what it is about."""
+    """Make a method of a class a method of the gateway; its docstring says what it is about.
+
+    What a client may send is its signature: a parameter for each field, or one for a whole set of
+    them. `call` is the call itself.
+    """
 
     def mark(answer: _Answer) -> _Answer:
         about = (answer.__doc__ or "").partition("\n")[0]
-        row = {"name": name, "scope": scope, "params": params, "slow": slow, "about": about}
-        setattr(answer, _ROW, row)
+        row = {"name": name, "scope": scope, "slow": slow, "about": about}
+        base = LenientParams if lenient else Params
+        setattr(answer, ROW, (row, _read_signature(answer, base)))
         return answer
 
     return mark
 
 
-def collect_methods(group: object) -> tuple[Method, ...]:
-    """Return the rows of all methods of an object that `rpc` stands above, as they are written."""
-    found = ((name, getattr(member, _ROW, None)) for name, member in vars(type(group)).items())
-    return tuple(Method(answer=getattr(group, name), **row) for name, row in found if row)
+class Signature(NamedTuple):
+    """What a method takes, as its parameters say."""
+
+    model: type[Params]
+    takes_call: bool
+    # The parameter that is given all fields at once; empty where each has its own.
+    whole: str
 
 
-_ROW = "rpc_row"
+def _read_signature(answer: Callable[..., object], base: type[Params]) -> Signature:
+    found = dict(signature(answer).parameters)
+    del found["self"]
+    takes_call = found.pop("call", None) is not None
+    kinds = {name: one.annotation for name, one in found.items()}
+    for name, kind in kinds.items():
+        if isinstance(kind, type) and issubclass(kind, Params):
+            return Signature(kind, takes_call, name)
+    # Whatever types the fields have.
+    fields: dict[str, Any] = {
+        name: (one.annotation, ... if one.default is one.empty else one.default)
+        for name, one in found.items()
+    }
+    return Signature(create_model(base.__name__, __base__=base, **fields), takes_call, "")
+
+
+ROW = "rpc_row"
 MOST_FIELD_CHARS = 120
 _SENTENCES = {"extra_forbidden": "unknown field: check its spelling", "missing": "is required"}
 

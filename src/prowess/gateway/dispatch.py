@@ -27,6 +27,8 @@ from pydantic import ValidationError
 
 from prowess import errors
 from prowess.gateway.calls import (
+    ROW,
+    Answer,
     Client,
     ClientScope,
     Code,
@@ -36,6 +38,7 @@ from prowess.gateway.calls import (
     RpcCall,
     RpcError,
     RpcFailure,
+    Signature,
     describe_missing,
     first_problem,
 )
@@ -279,6 +282,27 @@ def _fit_to_loop(raised: BaseException) -> Exception:
     return RuntimeError(f"a method raised {type(raised).__name__}").with_traceback(
         raised.__traceback__
     )
+
+
+def collect_methods(*groups: object) -> tuple[Method, ...]:
+    """Return the rows of all methods of objects that `rpc` stands above, as they are written."""
+    return tuple(
+        Method(**row, params=takes.model, answer=_call_with(getattr(group, name), takes))
+        for group in groups
+        for name, member in vars(type(group)).items()
+        if hasattr(member, ROW)
+        for row, takes in (getattr(member, ROW),)
+    )
+
+
+def _call_with(answer: Callable[..., Payload | RpcFailure], takes: Signature) -> Answer:
+    """Return what hands the parameters of a call to a method."""
+
+    def give(call: RpcCall) -> Payload | RpcFailure:
+        given = dict(call.params) if not takes.whole else {takes.whole: call.params}
+        return answer(**given, **({"call": call} if takes.takes_call else {}))
+
+    return give
 
 
 class MethodTable:

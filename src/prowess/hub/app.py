@@ -31,6 +31,7 @@ from prowess.hub.web import (
 )
 from prowess.sharing.lock import ALGORITHM, PREFIX
 from prowess.sharing.merge import show_difference
+from prowess.wire.skills import pick
 
 API = "/api/hub/v1"
 MCP, _METRICS = f"{API}/mcp", "/metrics"
@@ -228,19 +229,13 @@ def _version(ask: HubRequest) -> Json:
 def _show_version(ask: HubRequest, skill: HubSkill, one: HubVersion) -> Json:
     path = f"{API}/skills/{skill.address}/versions/{one.version}/archive"
     return {
-        "version": one.version,
-        "state": one.state.value,
-        "contentDigest": one.digest,
+        **pick(one, "version state digest=contentDigest", str),
         "algorithm": ALGORITHM,
         "archive": {"url": f"{ask.base}{path}", "digest": PREFIX + one.archive},
         "files": show_files(one),
-        "scan": dict(one.scan),
-        "provenance": dict(one.provenance),
-        "publisher": one.publisher,
-        "reviewer": one.reviewer or None,
-        "publishedAt": one.created_ms,
-        "changelog": one.changelog,
-        "reason": one.reason or None,
+        **pick(
+            one, "scan provenance publisher reviewer? created_ms=publishedAt changelog reason?", str
+        ),
     }
 
 
@@ -311,7 +306,7 @@ def _review(ask: HubRequest, body: Json) -> Json:
         approve=approve,
         reason=_text(body, "reason"),
     )
-    return {"version": found.version, "state": found.state.value}
+    return pick(found, "version state", str)
 
 
 def _yank(ask: HubRequest, body: Json) -> Json:

@@ -15,6 +15,15 @@ from typing import Any
 import sqlalchemy as sa
 
 from prowess.errors import HubConflictError, HubNotFoundError
+from prowess.host.store.hub_tables import (
+    BLOBS,
+    DOCUMENTS,
+    FILES,
+    LABELS,
+    NAMESPACES,
+    SKILLS,
+    VERSIONS,
+)
 from prowess.hub.model import (
     LATEST,
     HubFile,
@@ -27,16 +36,7 @@ from prowess.hub.model import (
 )
 from prowess.hub.people import read_namespace
 from prowess.hub.search import Access
-from prowess.hub.tables import (
-    BLOBS,
-    DOCUMENTS,
-    FILES,
-    LABELS,
-    NAMESPACES,
-    SKILLS,
-    VERSIONS,
-    HubDatabase,
-)
+from prowess.hub.tables import HubDatabase
 from prowess.runtime.sharing.ports import Package, hash_package
 from prowess.runtime.sharing.sync import CopiedFile
 from prowess.safety.judging.packages import find_lookalike, strip_disguise
@@ -352,14 +352,8 @@ class Catalogue:
             mine = (LABELS.c.skill_id == skill.id) & (LABELS.c.label == label)
             connection.execute(sa.delete(LABELS).where(mine))
             return
-        added = self.database.insert(LABELS).values(
-            skill_id=skill.id, label=label, version_id=version_id
-        )
-        connection.execute(
-            added.on_conflict_do_update(
-                index_elements=["skill_id", "label"], set_={"version_id": version_id}
-            )
-        )
+        row = {"skill_id": skill.id, "label": label, "version_id": version_id}
+        self.database.put(connection, LABELS, [row])
 
     def change_version(
         self, connection: sa.Connection, version: HubVersion, state: VersionState, **values: str

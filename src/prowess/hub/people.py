@@ -11,9 +11,10 @@ from dataclasses import dataclass, fields
 import sqlalchemy as sa
 
 from prowess.errors import HubConflictError, HubDeniedError, HubError, HubNotFoundError
+from prowess.host.store.hub_tables import DOCUMENTS, MEMBERS, NAMESPACES, TOKENS
 from prowess.hub.model import HubCaller, HubRole, Namespace, TokenScope, check_name
 from prowess.hub.search import Access
-from prowess.hub.tables import DOCUMENTS, MEMBERS, NAMESPACES, TOKENS, HubDatabase
+from prowess.hub.tables import HubDatabase
 from prowess.safety.paths import shown
 
 # So that scanners of secrets know one when they see it.
@@ -207,12 +208,7 @@ class HubPeople:
                 mine = (MEMBERS.c.space == space) & (MEMBERS.c.person == person)
                 connection.execute(sa.delete(MEMBERS).where(mine))
                 return
-            added = self._database.insert(MEMBERS).values(**key, role=role.value)
-            connection.execute(
-                added.on_conflict_do_update(
-                    index_elements=["space", "person"], set_={"role": role.value}
-                )
-            )
+            self._database.put(connection, MEMBERS, [{**key, "role": role.value}])
 
     def find_access(self, caller: HubCaller) -> Access:
         """Return whose skills a caller may see besides the public ones.

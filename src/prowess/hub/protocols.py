@@ -56,7 +56,7 @@ from prowess.hub.web import (
     send_archive,
     show_files,
 )
-from prowess.mcp.catalogue import PAGE, Directory, Page, list_directory, unknown_address
+from prowess.mcp.catalogue import PAGE, AddressedCatalogue, Page, unknown_address
 from prowess.mcp.protocol import (
     EXTENSION,
     GET,
@@ -64,30 +64,22 @@ from prowess.mcp.protocol import (
     MARKDOWN,
     READ_DIRECTORY,
     SETTINGS,
-    SKILL_FILE,
     DirectoryParams,
     GetParams,
     NotThere,
     ServedSkill,
     make_cursor,
-    parse,
     read_cursor,
     serve_content,
     unknown_cursor,
 )
-from prowess.mcp.server import (
-    Context,
-    ServedCatalogue,
-    get_skill,
-    list_skills,
-    read_directory,
-    read_resource,
-)
+from prowess.mcp.server import Context, get_skill, list_skills, read_directory, read_resource
 from prowess.runtime.sharing.ports import Package
 from prowess.runtime.sharing.sync import CopiedFile
 from prowess.safety.paths import shown
 from prowess.sharing.foreign_locks import hash_files_like_clawhub
 from prowess.skills.text import one_line
+from prowess.wire.skills import pick
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -134,8 +126,7 @@ def _publish_with(service: HubService) -> Endpoint:
             "ok": True,
             "skillId": skill.address,
             "versionId": f"{skill.address}@{version.version}",
-            "state": version.state.value,
-            "contentDigest": version.digest,
+            **pick(version, "state digest=contentDigest", str),
         }
         return JSONResponse(said)
 
@@ -170,8 +161,7 @@ def _show_hit(hit: Hit) -> Json:
     return {
         "slug": hit.slug,
         "displayName": hit.skill.title or hit.skill.name,
-        "summary": hit.skill.summary,
-        "version": hit.version,
+        **pick(hit, "skill.summary=summary version", str),
         "score": round(hit.score, 6),
         "updatedAt": hit.skill.updated_ms,
         "ownerHandle": owner,
@@ -187,8 +177,7 @@ def _list(ask: HubRequest) -> Json:
             {
                 **_show_skill(hit.slug, hit.skill, {LATEST: hit.version}),
                 "latestVersion": {
-                    "version": hit.version,
-                    "createdAt": hit.skill.updated_ms,
+                    **pick(hit, "version skill.updated_ms=createdAt", str),
                     "changelog": "",
                 },
             }
@@ -206,16 +195,13 @@ def _show_skill(slug: str, skill: HubSkill, labels: dict[str, str]) -> Json:
         "summary": skill.summary + note,
         "tags": labels,
         "stats": {"downloads": skill.downloads, "stars": 0},
-        "createdAt": skill.created_ms,
-        "updatedAt": skill.updated_ms,
+        **pick(skill, "created_ms=createdAt updated_ms=updatedAt", str),
     }
 
 
 def _show_version(version: HubVersion) -> Json:
     return {
-        "version": version.version,
-        "createdAt": version.created_ms,
-        "changelog": version.changelog,
+        **pick(version, "version created_ms=createdAt changelog", str),
         "changelogSource": "user",
     }
 
@@ -403,9 +389,7 @@ def _marketplace(ask: HubRequest) -> Json:
 
 def _plugin(ask: HubRequest, hit: Hit) -> Json:
     return {
-        "name": hit.skill.name,
-        "description": hit.skill.summary,
-        "version": hit.version,
+        **pick(hit, "skill.name=name skill.summary=description version", str),
         "source": {
             "source": "npm",
             "package": f"@{hit.skill.address}",
@@ -487,7 +471,7 @@ P = TypeVar("P")
 T = TypeVar("T")
 
 
-class CallerSkills:
+class CallerSkills(AddressedCatalogue):
     """What one caller sees of a hub."""
 
     def __init__(self, service: HubService, caller: HubCaller) -> None:
@@ -505,29 +489,7 @@ class CallerSkills:
         is_more = len(hits) > PAGE
         return Page(found, make_cursor(LIST, str(after + PAGE)) if is_more else None)
 
-    def skill(self, uri: str) -> ServedSkill:
-        """Return the skill whose SKILL.md has that address."""
-        place = parse(uri)
-        if place is None or place.path != SKILL_FILE:
-            raise unknown_address(uri)
-        return self._find(uri, place.name)
-
-    def file(self, uri: str) -> bytes:
-        """Return the content of the file at an address."""
-        place = parse(uri)
-        found = None if place is None else self._find(uri, place.name).files.get(place.path)
-        if found is None:
-            raise unknown_address(uri)
-        return found
-
-    def directory(self, uri: str, cursor: str | None = None) -> Directory:
-        """Return what a folder of a skill holds, by name."""
-        place = parse(uri)
-        if place is None:
-            raise unknown_address(uri)
-        return list_directory(self._find(uri, place.name), uri, cursor)
-
-    def _find(self, uri: str, name: str) -> ServedSkill:
+    def _find_served(self, name: str, uri: str) -> ServedSkill:
         try:
             return self._serve(self._service.find(self._caller, name), name)
         except HubNotFoundError as error:
@@ -575,7 +537,7 @@ class HubMcp:
 
 
 def _list_resources(
-    skills: ServedCatalogue, params: PaginatedRequestParams | None
+    skills: AddressedCatalogue, params: PaginatedRequestParams | None
 ) -> ListResourcesResult:
     page = skills.page(None if params is None else params.cursor)
     found = [
@@ -586,7 +548,7 @@ def _list_resources(
 
 
 def _handle(
-    skills: CallerSkills, act: Callable[[ServedCatalogue, P], T]
+    skills: CallerSkills, act: Callable[[AddressedCatalogue, P], T]
 ) -> Callable[[Context, P], Awaitable[T]]:
     async def handler(_context: Context, params: P) -> T:
         try:

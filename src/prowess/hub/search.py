@@ -26,7 +26,8 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from prowess.hub.tables import DOCUMENTS, SKILLS, TERMS, HubDatabase, cast_near
+from prowess.host.store.hub_tables import DOCUMENTS, SKILLS, TERMS
+from prowess.hub.tables import HubDatabase, cast_near
 from prowess.routing import lexical_and_breadth as lexical
 from prowess.routing.decision_triggers_and_follow_ups import fuse, weight_of_meaning
 from prowess.routing.dense import DenseScores

@@ -28,6 +28,7 @@ from prowess.hub.model import HubCaller, HubSkill, HubVersion
 from prowess.hub.service import HubService, PublishRequest
 from prowess.runtime.sharing.sync import CopiedFile
 from prowess.safety.paths import PathRefused, check_all, segments, shown
+from prowess.wire.skills import pick
 
 log = logging.getLogger(__name__)
 
@@ -227,22 +228,17 @@ def send_archive(name: str, version: HubVersion, content: bytes) -> Response:
 
 def show_files(version: HubVersion) -> list[Json]:
     """Return the files of a version as clients see them."""
-    return [
-        {"path": one.path, "size": one.size, "sha256": one.sha256, "executable": one.executable}
-        for one in version.files
-    ]
+    return [pick(one, "path size sha256 executable", str) for one in version.files]
 
 
 def show_skill(skill: HubSkill) -> Json:
     """Return a skill as our own clients see it."""
     return {
-        "namespace": skill.namespace.name,
-        "name": skill.name,
-        "title": skill.title,
-        "summary": skill.summary,
-        "createdAt": skill.created_ms,
-        "updatedAt": skill.updated_ms,
-        "downloads": skill.downloads,
-        "deprecated": skill.deprecated or None,
+        **pick(
+            skill,
+            "namespace.name=namespace name title summary created_ms=createdAt updated_ms=updatedAt"
+            " downloads deprecated?",
+            str,
+        ),
         "looksLikeAnother": skill.resembles is not None,
     }

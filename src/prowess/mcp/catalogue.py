@@ -8,6 +8,7 @@ that it does.
 
 import logging
 import posixpath
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -71,7 +72,60 @@ class Directory:
     cursor: str | None
 
 
-class McpCatalogue:
+class AddressedCatalogue(ABC):
+    """Skills by the addresses of their files: those of an agent, or those of a hub."""
+
+    @abstractmethod
+    def page(self, cursor: str | None = None) -> Page:
+        """Return the next skills after a cursor.
+
+        Raises:
+            NotThere: the cursor is none of ours.
+        """
+
+    @abstractmethod
+    def _find_served(self, name: str, uri: str) -> ServedSkill:
+        """Return the skill of a name; `uri` is what was asked for."""
+
+    def skill(self, uri: str) -> ServedSkill:
+        """Return the skill whose SKILL.md has that address.
+
+        Raises:
+            NotThere: there is none.
+            UnsafeSkillError: the scanner refuses it.
+        """
+        place = parse(uri)
+        if place is None or place.path != SKILL_FILE:
+            raise unknown_address(uri)
+        return self._find_served(place.name, uri)
+
+    def file(self, uri: str) -> bytes:
+        """Return the content of the file at an address.
+
+        Raises:
+            NotThere: there is none.
+            UnsafeSkillError: the scanner refuses the skill that it belongs to.
+        """
+        place = parse(uri)
+        found = None if place is None else self._find_served(place.name, uri).files.get(place.path)
+        if found is None:
+            raise unknown_address(uri)
+        return found
+
+    def directory(self, uri: str, cursor: str | None = None, most: int = PAGE) -> Directory:
+        """Return what a folder of a skill holds, by name.
+
+        Raises:
+            NotThere: there is no such folder, or the cursor is none of ours.
+            UnsafeSkillError: the scanner refuses the skill that it belongs to.
+        """
+        place = parse(uri)
+        if place is None:
+            raise unknown_address(uri)
+        return list_directory(self._find_served(place.name, uri), uri, cursor, most)
+
+
+class McpCatalogue(AddressedCatalogue):
     """The skills of one agent, as clients see them."""
 
     def __init__(
@@ -206,33 +260,6 @@ class McpCatalogue:
             found |= self._read_all(old)[0]
         return Page([found[name] for name in sorted(found)], self._make_next(names, most))
 
-    def skill(self, uri: str) -> ServedSkill:
-        """Return the skill whose SKILL.md has that address.
-
-        Raises:
-            NotThere: there is none.
-            UnsafeSkillError: the scanner refuses it.
-        """
-        place = parse(uri)
-        if place is None or place.path != SKILL_FILE:
-            raise unknown_address(uri)
-        return self._find_served(place.name, uri)
-
-    def file(self, uri: str) -> bytes:
-        """Return the content of the file at an address.
-
-        Raises:
-            NotThere: there is none.
-            UnsafeSkillError: the scanner refuses the skill that it belongs to.
-        """
-        place = parse(uri)
-        if place is None:
-            raise unknown_address(uri)
-        content = self._find_served(place.name, uri).files.get(place.path)
-        if content is None:
-            raise unknown_address(uri)
-        return content
-
     def read(self, skill: Skill, path: str = "", start: int = 0) -> SkillText:
         """Return the instructions of a skill, or one of its files, from one character on.
 
@@ -272,18 +299,6 @@ class McpCatalogue:
             problem = f"is no file of {skill.name} that is given out: {name_files(files, inner)}."
             raise PathError(path, problem)
         return file_uri(addressed_name(skill) or skill.name, inner), found
-
-    def directory(self, uri: str, cursor: str | None = None, most: int = PAGE) -> Directory:
-        """Return what a folder of a skill holds, by name.
-
-        Raises:
-            NotThere: there is no such folder, or the cursor is none of ours.
-            UnsafeSkillError: the scanner refuses the skill that it belongs to.
-        """
-        place = parse(uri)
-        if place is None:
-            raise unknown_address(uri)
-        return list_directory(self._find_served(place.name, uri), uri, cursor, most)
 
     def _read_all(self, names: Sequence[str]) -> tuple[dict[str, SkillFacts], list[str]]:
         """Read skills; return those that are served, and the names of those that changed."""

@@ -44,6 +44,7 @@ from prowess.mcp.protocol import (
     GetParams,
     RemoteSkillError,
     SkillEntry,
+    SkillResource,
     SkillsGetRequest,
     SkillsListRequest,
     digest,
@@ -55,6 +56,8 @@ from prowess.skills import frontmatter
 from prowess.skills.text import one_line
 
 _MOST_SHOWN = 5
+# The rows of a manifest, ours or as another server sends them.
+Listed: TypeAlias = Sequence[FileFacts | SkillResource]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,24 +92,8 @@ class RemoteSkill:
         return tuple(path for path in self.files if path.lower().endswith(inner))
 
 
-class ListedFile(Protocol):
-    """One row of a manifest."""
-
-    @property
-    def uri(self) -> str:
-        """Its address."""
-
-    @property
-    def digest(self) -> str:
-        """Its digest."""
-
-    @property
-    def size(self) -> int:
-        """Its size."""
-
-
 def described(
-    server: str, uri: str, fields: Mapping[str, Any], listed: Sequence[ListedFile] | str
+    server: str, uri: str, fields: Mapping[str, Any], listed: Listed | str
 ) -> RemoteSkill:
     """Return the skill that an entry describes.
 
@@ -131,7 +118,7 @@ def described(
     )
 
 
-def _manifest(uri: str, root: str, listed: Sequence[ListedFile]) -> dict[str, FileFacts]:
+def _manifest(uri: str, root: str, listed: Listed) -> dict[str, FileFacts]:
     if len(listed) > MOST_FILES or sum(one.size for one in listed) > MOST_BYTES:
         limits = f"{MOST_FILES} files and {MOST_BYTES} bytes"
         raise RemoteSkillError(uri, f"it is larger than {limits}, which is what is taken.")

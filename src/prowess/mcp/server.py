@@ -10,7 +10,7 @@ import functools
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -75,8 +75,8 @@ from prowess.skills.text import one_line
 from prowess.spans import contain
 
 if TYPE_CHECKING:
-    from prowess.mcp.catalogue import Directory, DirectoryEntry, ListPage, Page
-    from prowess.mcp.protocol import ServedSkill, SkillFacts
+    from prowess.mcp.catalogue import AddressedCatalogue, Directory, DirectoryEntry, ListPage
+    from prowess.mcp.protocol import SkillFacts
     from prowess.mcp.service import McpService
     from prowess.skills.catalog import AddressedSkill
 
@@ -322,24 +322,8 @@ def build_server(
     return server
 
 
-class ServedCatalogue(Protocol):
-    """Skills as the extension serves them: those of an agent, or those of a hub."""
-
-    def page(self, cursor: str | None = None) -> "Page":
-        """Return the next skills after a cursor."""
-
-    def skill(self, uri: str) -> "ServedSkill":
-        """Return the skill whose SKILL.md has that address."""
-
-    def file(self, uri: str) -> bytes:
-        """Return the content of the file at an address."""
-
-    def directory(self, uri: str, cursor: str | None = None) -> "Directory":
-        """Return what a folder of a skill holds."""
-
-
 def _serve(
-    answers: Answers, act: Callable[[ServedCatalogue, P], T]
+    answers: Answers, act: Callable[["AddressedCatalogue", P], T]
 ) -> Callable[[Context, P], Awaitable[T]]:
     return _type(answers, lambda service, params: act(service.catalogue, params))
 
@@ -415,7 +399,9 @@ def _get_prompt(service: "McpService", params: GetPromptRequestParams) -> GetPro
     return service.prompts.get(params.name, params.arguments)
 
 
-def list_skills(catalogue: ServedCatalogue, params: PaginatedRequestParams) -> SkillsListResult:
+def list_skills(
+    catalogue: "AddressedCatalogue", params: PaginatedRequestParams
+) -> SkillsListResult:
     """Answer `skills/list`."""
     page = catalogue.page(params.cursor)
     return SkillsListResult(
@@ -423,7 +409,7 @@ def list_skills(catalogue: ServedCatalogue, params: PaginatedRequestParams) -> S
     )
 
 
-def get_skill(catalogue: ServedCatalogue, params: GetParams) -> SkillsGetResult:
+def get_skill(catalogue: "AddressedCatalogue", params: GetParams) -> SkillsGetResult:
     """Answer `skills/get`."""
     return SkillsGetResult(skill=_entry(catalogue.skill(params.uri).facts), ttl_ms=TTL_MS)
 
@@ -480,7 +466,7 @@ async def _templates(
 
 
 def read_resource(
-    catalogue: ServedCatalogue, params: ReadResourceRequestParams
+    catalogue: "AddressedCatalogue", params: ReadResourceRequestParams
 ) -> ReadResourceResult:
     """Answer `resources/read`."""
     content = catalogue.file(params.uri)
@@ -495,7 +481,7 @@ def read_resource(
     return ReadResourceResult(contents=[found], ttl_ms=0)
 
 
-def read_directory(catalogue: ServedCatalogue, params: DirectoryParams) -> DirectoryReadResult:
+def read_directory(catalogue: "AddressedCatalogue", params: DirectoryParams) -> DirectoryReadResult:
     """Answer `resources/directory/read`."""
     found = catalogue.directory(params.uri, params.cursor)
     return DirectoryReadResult(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from prowess.secrets.credentials import mask_credentials
 from prowess.secrets.mask import hide_secrets
 from prowess.skills.text import clean, one_line
-from prowess.wire.skills import Json
+from prowess.wire.skills import Json, pick
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,10 +63,7 @@ def drafts(value: "Drafts") -> Json:
 def promoted(value: "Promoted") -> Json:
     """Show a draft that became a skill."""
     return {
-        "dryRun": value.dry_run,
-        "draft": value.draft,
-        "skill": value.skill,
-        "path": clean(value.path),
+        **pick(value, "dry_run draft skill path"),
         "proposal": None if value.proposal is None else value.proposal.id,
         "trash": value.trash or None,
     }
@@ -86,9 +83,7 @@ def trashed(value: "Sequence[TrashedDraft]") -> Json:
     return {
         "trash": [
             {
-                "trash": one.id,
-                "path": clean(one.path),
-                "script": one.has_script,
+                **pick(one, "id=trash path has_script=script"),
                 "removedAt": datetime.fromtimestamp(one.removed_at, UTC).isoformat(),
             }
             for one in value
@@ -98,87 +93,49 @@ def trashed(value: "Sequence[TrashedDraft]") -> Json:
 
 def _trace(value: "Trace") -> Json:
     return {
-        "id": value.id,
-        "task": clean(value.task),
-        "ok": value.ok,
-        "problem": clean(value.problem) or None,
+        **pick(value, "id task ok problem?"),
         "steps": len(value.steps),
-        "session": clean(value.session_path),
-        "format": value.shape.value,
+        **pick(value, "session_path=session shape=format"),
     }
 
 
 def _outcome(value: "DraftOutcome") -> Json:
     return {
-        "id": value.id or None,
-        "trace": value.trace.id,
-        "path": clean(value.path) or None,
-        "script": clean(value.script) or None,
-        "status": value.status.value,
-        "reason": clean(value.reason) or None,
-        "replaced": list(value.replaced),
+        **pick(value, "id? trace.id=trace path? script? status reason? replaced"),
         "findings": [_show_finding(one) for one in value.findings],
         **_facts(value.facts),
     }
 
 
 def _show_known(value: "KnownDraft") -> Json:
-    return {
-        "id": clean(value.id),
-        "path": clean(value.path),
-        "script": clean(value.script) or None,
-        "edited": value.edited,
-        **_facts(value.facts),
-    }
+    return {**pick(value, "id path script? edited"), **_facts(value.facts)}
 
 
 def _facts(value: "DraftFacts") -> Json:
-    return {
-        "task": clean(value.task),
-        "behaviorFingerprint": clean(value.behaviour),
-        "flowFingerprint": clean(value.flow),
-        "confidence": clean(value.confidence),
-        "session": clean(value.source_session),
-        "generatedAt": clean(value.generated_at),
-    }
+    return pick(
+        value,
+        "task behaviour=behaviorFingerprint flow=flowFingerprint confidence"
+        " source_session=session generated_at",
+    )
 
 
 def _lesson(value: "ExperienceLesson") -> Json:
     return {
         "goal": clean(value.aligned.goal),
         "traces": len(value.aligned.traces),
-        "parameters": [
-            {
-                "name": one.name,
-                "about": clean(one.about),
-                "examples": [clean(example) for example in one.examples],
-            }
-            for one in value.aligned.parameters
-        ],
-        "skill": value.name,
-        "status": value.status.value,
+        "parameters": [pick(one, "name about examples") for one in value.aligned.parameters],
+        **pick(value, "name=skill status"),
         "proposal": None if value.proposal is None else value.proposal.id,
         "reason": clean(value.reason) or None,
     }
 
 
 def _show_removed(value: "RemovedDraft") -> Json:
-    return {
-        "id": clean(value.id),
-        "path": clean(value.path),
-        "why": clean(value.why),
-        "trash": value.trash or None,
-    }
+    return pick(value, "id path why trash?")
 
 
 def _show_finding(value: "Finding") -> Json:
-    return {
-        "severity": value.level.value,
-        "ruleId": value.rule_id,
-        "file": clean(value.file),
-        "line": value.line,
-        "message": clean(value.message),
-    }
+    return pick(value, "level=severity rule_id file line message")
 
 
 MOST_PROMPT = 160
@@ -191,9 +148,7 @@ def report(value: "SessionsReport") -> Json:
         "sessions": [_session(one) for one in value.sessions],
         "skills": [_numbers(one) for one in value.skills],
         "missed": [_show_missed(one) for one in value.missed],
-        "skipped": dict(value.skipped),
-        "problems": [clean(problem) for problem in value.problems],
-        "notes": [clean(note) for note in value.notes],
+        **pick(value, "skipped problems notes"),
     }
 
 
@@ -240,10 +195,7 @@ def moment(at_ms: int) -> str | None:
 def _session(value: "Session") -> dict[str, object]:
     used = dict.fromkeys(name for turn in value.turns for name in turn.used)
     return {
-        "harness": value.harness,
-        "id": clean(value.id),
-        "path": clean(value.path),
-        "cwd": clean(value.cwd) or None,
+        **pick(value, "harness id path cwd?"),
         "startedAt": moment(value.started_ms),
         "endedAt": moment(value.ended_ms),
         "prompts": len(value.turns),
@@ -262,20 +214,14 @@ def _turn(value: "SessionTurn") -> dict[str, object]:
         "hinted": [label(name) for name in value.hinted],
         "used": [label(name) for name in value.used],
         "byHand": label(value.by_hand) or None,
-        "corrected": value.corrected,
-        "toolCalls": value.tool_calls,
+        **pick(value, "corrected tool_calls"),
     }
 
 
 def _numbers(value: "SkillNumbers") -> dict[str, object]:
     return {
         "name": label(value.name),
-        "listed": value.listed,
-        "routed": value.routed,
-        "used": value.used,
-        "corrected": value.corrected,
-        "missed": value.missed,
-        "probable": value.probable,
+        **pick(value, "listed routed used corrected missed probable"),
     }
 
 
@@ -285,10 +231,9 @@ def _show_missed(value: "Missed") -> dict[str, object]:
         "kind": value.kind.value,
         "skill": label(value.skill),
         "score": round(value.score, 4),
-        "harness": value.session.harness,
-        "sessionId": clean(value.session.id),
-        "path": clean(value.session.path),
-        "turn": value.turn.number,
+        **pick(
+            value, "session.harness=harness session.id=sessionId session.path=path turn.number=turn"
+        ),
         "at": moment(value.turn.at_ms),
         "prompt": shown(value.turn.prompt),
         "reasons": [label(reason) for reason in value.reasons],

@@ -11,7 +11,7 @@ from prowess.routing.model import Match, Route
 from prowess.runtime.route.answer import Withheld
 from prowess.runtime.route.why_not import Absence
 from prowess.skills.text import clean
-from prowess.wire.skills import Json, percent, steps
+from prowess.wire.skills import Json, percent, pick, steps
 
 _LONGEST_PROMPT = 300
 
@@ -59,13 +59,11 @@ def absence(value: Absence) -> Json:
     """Show why a skill was not loaded."""
     reason = value.reason
     return {
-        "name": clean(value.name),
-        "loaded": value.loaded,
+        **pick(value, "name loaded"),
         "reason": None if reason is None else clean(reason.detail),
         "fix": None if reason is None else clean(reason.fix) or None,
         "steps": steps(value.steps),
-        "threshold": value.thresholds.load,
-        "rank": value.rank,
+        **pick(value, "thresholds.load=threshold rank"),
         "match": None if value.match is None else match(value.match),
         "ahead": [match(found) for found in value.ahead],
     }
@@ -74,9 +72,7 @@ def absence(value: Absence) -> Json:
 def summary(value: Summary) -> Json:
     """Show the figures of a suite."""
     return {
-        "cases": value.cases,
-        "inScope": value.in_scope,
-        "outOfScope": value.out_of_scope,
+        **pick(value, "cases in_scope out_of_scope"),
         "hit1": percent(value.hit1),
         "recall5": percent(value.recall5),
         "mrr10": percent(value.mrr10),
@@ -117,9 +113,7 @@ def confusion(rows: Sequence[SkillRow]) -> list[Json]:
     """Show what became of the cases of each skill."""
     return [
         {
-            "skill": clean(row.skill),
-            "cases": row.cases,
-            "hit": row.hit,
+            **pick(row, "skill cases hit"),
             "takenBy": [{"skill": clean(name), "count": count} for name, count in row.taken_by],
             "intruded": row.intruded,
         }

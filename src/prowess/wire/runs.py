@@ -7,7 +7,7 @@ from prowess.runtime.sharing.sync import SyncAction, SyncStep
 from prowess.skills.commands import SkillCommand
 from prowess.skills.invocation import Invoked, References
 from prowess.skills.text import clean, cut_listed
-from prowess.wire.skills import Json
+from prowess.wire.skills import Json, pick, to_camel
 
 if TYPE_CHECKING:
     from prowess.runtime.install import InstallChoice, InstallReport, PreparedInstall
@@ -21,21 +21,11 @@ def slash_command(command: SkillCommand) -> Json:
     """Show one slash command that a skill gives."""
     dispatch = command.dispatch
     return {
-        "name": command.name,
-        "skillName": clean(command.skill_name),
+        **pick(command, "name skill_name"),
         "description": cut_listed(command.description),
         "argumentHint": clean(command.argument_hint) or None,
-        "dispatch": None
-        if dispatch is None
-        else {
-            "kind": dispatch.kind,
-            "toolName": clean(dispatch.tool_name),
-            "argMode": dispatch.arg_mode,
-        },
-        "modelVisible": command.model_visible,
-        "skillFile": clean(command.skill_file),
-        "skillSource": command.source_id,
-        "problems": [clean(problem) for problem in command.problems],
+        "dispatch": None if dispatch is None else pick(dispatch, "kind tool_name arg_mode"),
+        **pick(command, "model_visible skill_file source_id=skillSource problems"),
     }
 
 
@@ -49,31 +39,23 @@ def invoked(value: Invoked) -> Json:
     return {
         "kind": value.kind,
         "command": slash_command(value.command),
-        "arguments": clean(value.arguments),
-        "toolName": clean(value.tool_name) or None,
+        **pick(value, "arguments tool_name?"),
         "toolCall": None if value.tool_call is None else dict(value.tool_call),
         "message": clean(value.message) or None,
         "body": clean(value.body) if value.kind == "instruction" else None,
-        "problems": [clean(problem) for problem in value.problems],
-        "notes": list(value.notes),
+        **pick(value, "problems notes"),
     }
 
 
 def referenced(value: References) -> Json:
     """Show the skills that an ordinary message names."""
-    return {
-        "kind": "references",
-        "names": [clean(name) for name in value.names],
-        "prefix": clean(value.prefix) or None,
-        "problems": [clean(problem) for problem in value.problems],
-    }
+    return {"kind": "references", **pick(value, "names prefix? problems")}
 
 
 def sync_report(report: "SyncReport") -> Json:
     """Show what a copy of skills to a sandbox did, or would do."""
     return {
-        "target": clean(report.target),
-        "dryRun": report.dry_run,
+        **pick(report, "target dry_run"),
         "added": [sync_step(step) for step in report.of(SyncAction.ADD)],
         "updated": [sync_step(step) for step in report.of(SyncAction.UPDATE)],
         "removed": [sync_step(step) for step in report.of(SyncAction.REMOVE)],
@@ -81,22 +63,13 @@ def sync_report(report: "SyncReport") -> Json:
         "conflicts": [sync_step(step) for step in report.of(SyncAction.CONFLICT)],
         "refused": [sync_step(step) for step in report.of(SyncAction.REFUSED)],
         "skipped": [sync_step(step) for step in report.of(SyncAction.SKIPPED)],
-        "warnings": [
-            {"skill": clean(one.skill), "path": clean(one.path), "reason": clean(one.reason)}
-            for one in report.warnings
-        ],
+        "warnings": [pick(one, "skill path reason") for one in report.warnings],
     }
 
 
 def sync_step(step: SyncStep) -> Json:
     """Show what became of one skill or one folder."""
-    return {
-        "folder": clean(step.folder) or None,
-        "skill": clean(step.skill),
-        "source": clean(step.source),
-        "reason": clean(step.reason) or None,
-        "keptAt": clean(step.kept_at) or None,
-    }
+    return pick(step, "folder? skill source reason? kept_at?")
 
 
 def planned_run(run: "Run", command: Sequence[str], program: str, variable: str) -> Json:
@@ -109,8 +82,7 @@ def planned_run(run: "Run", command: Sequence[str], program: str, variable: str)
         variable: the name of the variable that says where the prompt is.
     """
     return {
-        "agentId": run.agent_id,
-        "sessionId": run.session_id or None,
+        **pick(run, "agent_id session_id?"),
         "command": [clean(word) for word in command],
         "program": clean(program) or None,
         "promptChars": len(run.prompt),
@@ -123,30 +95,20 @@ def run_environment(environment: "RunEnvironment") -> Json:
     """Show what became of the variables of a run's skills: names, never values."""
     return {
         "applied": list(environment.applied),
-        "blocked": [
-            {"name": clean(one.key), "reason": clean(one.reason), "skill": clean(one.skill)}
-            for one in environment.blocked
-        ],
-        "kept": list(environment.kept),
-        "allowed": list(environment.allowed),
-        "warnings": [clean(warning) for warning in environment.warnings],
+        "blocked": [pick(one, "key=name reason skill") for one in environment.blocked],
+        **pick(environment, "kept allowed warnings"),
     }
 
 
 def chat_event(kind: str, fields: Mapping[str, object]) -> Json:
     """Show one event of a chat: what happened, and its fields under the names that clients know."""
-    shown = {_camel(name): _show_plain(value) for name, value in fields.items()}
-    return {"type": _camel(kind), **shown}
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    shown = {to_camel(name): _show_plain(value) for name, value in fields.items()}
+    return {"type": to_camel(kind), **shown}
 
 
 def _show_plain(value: object) -> object:
     if isinstance(value, Mapping):
-        return {_camel(str(name)): _show_plain(item) for name, item in value.items()}
+        return {to_camel(str(name)): _show_plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_show_plain(item) for item in value]
     return clean(value) if isinstance(value, str) else value
@@ -154,13 +116,7 @@ def _show_plain(value: object) -> object:
 
 def install_result(result: "InstallReport") -> Json:
     """Show what became of an install; what there is nothing to say about is left out."""
-    shown: Json = {
-        "ok": result.ok,
-        "message": clean(result.message),
-        "stdout": clean(result.stdout),
-        "stderr": clean(result.stderr),
-        "code": result.code,
-    }
+    shown: Json = pick(result, "ok message stdout stderr code")
     if result.warnings:
         shown["warnings"] = [clean(warning) for warning in result.warnings]
     if result.skip_reason:
@@ -174,15 +130,11 @@ def install_preview(prepared: "PreparedInstall") -> Json:
     return {
         "dryRun": True,
         "skill": clean(prepared.skill.name),
-        "option": {"id": clean(spec.id), "kind": spec.kind, "bins": [clean(b) for b in spec.bins]},
-        "commands": [
-            {"argv": list(command.argv), "environment": dict(command.environment)}
-            for command in preview.commands
-        ],
+        "option": pick(spec, "id kind bins"),
+        "commands": [pick(command, "argv environment") for command in preview.commands],
         "url": preview.url or None,
         "sha256": spec.sha256 or None,
-        "targetDir": preview.target or None,
-        "linkDir": preview.links or None,
+        **pick(preview, "target?=targetDir links?=linkDir"),
         "timeoutMs": round(prepared.job.seconds * 1000),
         "warnings": [clean(warning) for warning in prepared.warnings],
     }
@@ -192,15 +144,5 @@ def install_choices(skill: str, choices: "Iterable[InstallChoice]") -> Json:
     """Show every way to install what a skill needs."""
     return {
         "skill": clean(skill),
-        "options": [
-            {
-                "id": clean(choice.id),
-                "kind": choice.kind,
-                "label": clean(choice.label),
-                "bins": [clean(name) for name in choice.bins],
-                "offered": choice.offered,
-                "problem": choice.problem or None,
-            }
-            for choice in choices
-        ],
+        "options": [pick(choice, "id kind label bins offered problem?") for choice in choices],
     }

@@ -16,7 +16,7 @@ from prowess.safety.model import Finding, LedgerEntry, Profile, Rule, ScanReport
 from prowess.safety.paths import visible
 from prowess.safety.rules.table import Acceptance, read_examples, read_version
 from prowess.skills.text import clean
-from prowess.wire.skills import Json, percent
+from prowess.wire.skills import Json, percent, pick
 
 if TYPE_CHECKING:
     from prowess.evaluation.scanning import Figures, LabelGroup, Share, Trial
@@ -30,10 +30,11 @@ def scans(found: Sequence[Scanned]) -> Json:
         "verdict": worst(one.report for one in found).value,
         "skills": [
             {
-                "path": visible(one.target.path),
-                "name": visible(one.target.name),
-                "profile": one.profile.value,
-                "notLoaded": visible(one.target.not_loaded) or None,
+                **pick(
+                    one,
+                    "target.path=path target.name=name profile target.not_loaded?=notLoaded",
+                    visible,
+                ),
                 **report(one.report),
             }
             for one in found
@@ -65,44 +66,26 @@ def report(value: ScanReport) -> Json:
 
 def finding(value: Finding) -> Json:
     """Show one finding."""
-    return {
-        "ruleId": value.rule_id,
-        "severity": value.level.value,
-        "file": visible(value.file),
-        "line": value.line,
-        "column": value.column,
-        "message": visible(value.message),
-        "evidence": visible(value.evidence),
-        "views": list(value.views),
-        "confidence": value.confidence.value,
-        "why": value.why,
-        "fix": value.fix,
-        "loweredBy": [visible(context) for context in value.lowered_by],
-        "evidenceHash": value.evidence_hash,
-    }
+    return pick(
+        value,
+        "rule_id level=severity file line column message evidence views confidence"
+        " why fix lowered_by evidence_hash",
+        visible,
+    )
 
 
 def ledger_entry(value: LedgerEntry) -> Json:
     """Show what was done with one file."""
-    return {
-        "path": visible(value.path),
-        "handling": value.handling.value,
-        "size": value.size,
-        "reason": visible(value.reason),
-    }
+    return pick(value, "path handling size reason", visible)
 
 
 def rule(value: Rule) -> Json:
     """Show one row of the rule table."""
     examples = read_examples(value.id)
     return {
-        "id": value.id,
-        "family": value.family,
-        "title": value.title,
+        **pick(value, "id family title"),
         "levels": levels(value),
-        "why": value.why,
-        "fix": value.fix,
-        "references": list(value.references),
+        **pick(value, "why fix references"),
         "fires": [_example(example) for example in examples.fires],
         "quiet": [_example(example) for example in examples.quiet],
     }
@@ -125,13 +108,7 @@ def _example(value: str | Mapping[str, str]) -> dict[str, str]:
 def acceptance(value: Acceptance) -> Json:
     """Show what the operator accepted."""
     return {
-        "skill": value.skill,
-        "ruleId": value.rule_id,
-        "evidenceHash": value.evidence_hash,
-        "contentHash": value.content_hash,
-        "scanner": value.scanner,
-        "reason": value.reason,
-        "acceptedAt": value.accepted_at,
+        **pick(value, "skill rule_id evidence_hash content_hash scanner reason accepted_at"),
         # Whether the content is still the same is known when the skill is scanned again.
         "lapsed": value.scanner != read_version(),
     }
@@ -140,12 +117,10 @@ def acceptance(value: Acceptance) -> Json:
 def figures(value: "Figures") -> Json:
     """Show how one scanner did on one set; shares are in percent."""
     return {
-        "set": value.name,
-        "method": value.method,
+        **pick(value, "name=set method"),
         **{group.label.value: _group(group) for group in value.groups},
         "categories": [
-            {"label": group.label.value, "category": group.category, **_group(group)}
-            for group in value.categories
+            {**pick(group, "label category"), **_group(group)} for group in value.categories
         ],
         "rulesOnBenign": {
             name: {level.value: count for level, count in counts.items()}
@@ -174,9 +149,7 @@ def _share(value: "Share") -> Json:
 
 def _trial(value: "Trial") -> Json:
     return {
-        "id": value.sample.id,
-        "label": value.sample.label.value,
-        "category": value.sample.category,
+        **pick(value, "sample.id=id sample.label=label sample.category=category"),
         "rules": {name: level.value for name, level in value.rules.items()},
     }
 
@@ -194,9 +167,7 @@ def freshness(found: Sequence[SkillFreshness]) -> Json:
 def skill_freshness(found: SkillFreshness) -> Json:
     """Show one skill, its sections and its claims."""
     return {
-        "skill": clean(found.skill.name),
-        "path": clean(found.skill.path),
-        "state": found.state.value,
+        **pick(found, "skill.name=skill skill.path=path state"),
         "sections": [
             {"title": clean(title), "state": state.value}
             for title, state in found.sections().items()
@@ -208,15 +179,8 @@ def skill_freshness(found: SkillFreshness) -> Json:
 def _claim(one: CheckedClaim) -> Json:
     claim = one.claim
     return {
-        "kind": claim.kind.value,
-        "text": clean(claim.text),
-        "of": [clean(word) for word in claim.owner],
-        "version": clean(claim.version) or None,
-        "line": claim.line,
-        "section": clean(claim.section) or None,
-        "state": one.state.value,
-        "why": clean(one.why) or None,
-        "instead": clean(one.instead) or None,
+        **pick(claim, "kind text owner=of version? line section?"),
+        **pick(one, "state why? instead?"),
     }
 
 
@@ -229,17 +193,7 @@ def skill_tests(found: SkillTests) -> Json:
         },
         "problems": [clean(one) for one in found.problems],
         "tests": [
-            {
-                "kind": one.kind,
-                "name": clean(one.name),
-                "skill": clean(one.skill) or None,
-                "path": clean(one.path) or None,
-                "line": one.line,
-                "passed": one.passed,
-                "failures": [clean(text) for text in one.failures],
-                "notes": [clean(text) for text in one.notes],
-            }
-            for one in found.tests
+            pick(one, "kind name skill? path? line passed failures notes") for one in found.tests
         ],
     }
 
@@ -248,8 +202,7 @@ def proof_plan(plan: ProofPlan) -> Json:
     """Show what would be run."""
     return {
         "tasks": [clean(task.id) for task in plan.tasks],
-        "runs": plan.runs,
-        "count": plan.size,
+        **pick(plan, "runs size=count"),
         "cost": round(plan.cost, 4),
         "leftOut": [clean(name) for name in plan.left_out],
     }
@@ -264,7 +217,7 @@ def benchmark(report: ProofReport, *, harness: str, model: str) -> Json:
         "harness": harness,
         "model": model or None,
         "verdict": lift.verdict.value,
-        "lift": {"mean": lift.mean, "low": lift.low, "high": lift.high, "tasks": lift.tasks},
+        "lift": pick(lift, "mean low high tasks"),
         "moreTasks": lift.more_tasks,
         "cost": round(report.cost, 4),
         "plan": proof_plan(report.plan),
@@ -276,10 +229,7 @@ def benchmark(report: ProofReport, *, harness: str, model: str) -> Json:
             {
                 "task": clean(one.task),
                 "side": sides[one.with_skill],
-                "number": one.number,
-                "outcome": one.outcome.value,
-                "cost": one.cost,
-                "problem": clean(one.problem) or None,
+                **pick(one, "number outcome cost problem?"),
             }
             for one in report.records
         ],
@@ -289,8 +239,7 @@ def benchmark(report: ProofReport, *, harness: str, model: str) -> Json:
 def proof_state(found: ProofState) -> Json:
     """Show where a skill stands."""
     return {
-        "state": found.state,
-        "lapsed": found.lapsed or None,
+        **pick(found, "state lapsed?"),
         "last": None if found.last is None else found.last.fields(),
     }
 
@@ -298,14 +247,10 @@ def proof_state(found: ProofState) -> Json:
 def improvement(found: Improvement, cuts: Sequence[str]) -> Json:
     """Show what the description of one skill lacks, and what would mend it."""
     return {
-        "skill": clean(found.skill.name),
-        "path": clean(found.skill.path),
-        "description": clean(found.skill.description),
+        **pick(found, "skill.name=skill skill.path=path skill.description=description"),
         "proposed": clean(found.description) if found.is_better else None,
         "byModel": found.by_model,
-        "sentences": [
-            {"text": clean(one.text), "from": clean(one.origin)} for one in found.sentences
-        ],
+        "sentences": [pick(one, "text origin=from") for one in found.sentences],
         "heldOut": _count(found.held_out),
         "heldOutListed": _count(found.listed),
         "siblings": {**_count(found.siblings), "worstLoss": round(found.worst_loss, 4)},
@@ -317,4 +262,4 @@ def improvement(found: Improvement, cuts: Sequence[str]) -> Json:
 
 
 def _count(found: Count) -> Json:
-    return {"before": found.before, "after": found.after, "messages": found.messages}
+    return pick(found, "before after messages")

@@ -12,7 +12,7 @@ from prowess.skills.harness.listings import Fate, Fix, ListedSkill
 from prowess.skills.harness.portable import HarnessNote
 from prowess.skills.harness.rules import Reader, read_rules
 from prowess.skills.text import clean
-from prowess.wire.skills import Json, diagnostic
+from prowess.wire.skills import Json, diagnostic, pick
 
 EVERYBODY = "standard"
 
@@ -20,25 +20,18 @@ EVERYBODY = "standard"
 def export_report(value: ExportReport, reader: Reader | None) -> Json:
     """Show a build, and what became of it."""
     return {
-        "skill": clean(value.skill.name),
-        "source": clean(value.skill.path),
+        **pick(value, "skill.name=skill skill.path=source"),
         "for": EVERYBODY if reader is None else reader.value,
         "name": value.name or None,
         "written": value.placed is not None,
         "result": None if value.placed is None else value.placed.value,
-        "path": clean(value.written_to) or None,
-        "refusal": clean(value.refusal) or None,
+        **pick(value, "written_to?=path refusal?"),
         "verdict": None if value.scan is None else value.scan.verdict.value,
         "files": [
             {"path": clean(path), "size": size} for path, size in (value.files or {}).items()
         ],
-        "leftOut": [
-            {"path": clean(left.path), "reason": clean(left.reason)} for left in value.left_out
-        ],
-        "changes": [
-            {"subject": clean(change.subject), "detail": clean(change.detail)}
-            for change in value.changes
-        ],
+        "leftOut": [pick(left, "path reason") for left in value.left_out],
+        "changes": [pick(change, "subject detail") for change in value.changes],
         "harnesses": [
             {
                 "harness": each.value,
@@ -55,29 +48,17 @@ def export_report(value: ExportReport, reader: Reader | None) -> Json:
 
 
 def _show_finding(value: Finding) -> Json:
-    return {
-        "rule": value.rule_id,
-        "file": clean(value.file),
-        "line": value.line,
-        "message": clean(value.message),
-    }
+    return pick(value, "rule_id=rule file line message")
 
 
 def _note(value: HarnessNote) -> Json:
-    return {
-        "weight": value.weight.value,
-        "subject": clean(value.subject),
-        "detail": clean(value.detail),
-    }
+    return pick(value, "weight subject detail")
 
 
 def budget_report(value: BudgetReport) -> Json:
     """Show what each harness will list."""
     return {
-        "agentId": value.agent_id,
-        "workspace": clean(value.workspace),
-        "window": value.window,
-        "whole": value.is_whole,
+        **pick(value, "agent_id workspace window is_whole"),
         "harnesses": [harness_budget(harness) for harness in value.harnesses],
     }
 
@@ -85,21 +66,14 @@ def budget_report(value: BudgetReport) -> Json:
 def harness_budget(value: HarnessBudget) -> Json:
     """Show the list of one harness."""
     return {
-        "harness": value.reader.value,
-        "title": value.title,
-        "limit": value.limit,
-        "unit": value.unit,
-        "limitFrom": value.limit_from,
-        "entryLimit": value.entry_limit,
-        "wanted": value.wanted,
-        "used": value.used,
-        "tokens": value.tokens,
-        "whole": value.is_whole,
+        **pick(
+            value,
+            "reader=harness title limit unit limit_from entry_limit wanted used tokens is_whole",
+        ),
         "counts": {fate.value: value.count(fate) for fate in Fate},
         "entries": [_entry(place, entry) for place, entry in enumerate(value.entries, start=1)],
         "hidden": [clean(skill.name) for skill in value.hidden],
-        "elsewhere": value.elsewhere,
-        "places": list(value.places),
+        **pick(value, "elsewhere places"),
         "fix": None if value.is_whole else _fix(value.fix, value),
         "notes": list(value.notes),
     }
@@ -120,14 +94,7 @@ def _fix(value: Fix, harness: HarnessBudget) -> Json:
     return {
         "enough": value.enough,
         "shorten": [
-            {
-                "name": clean(step.skill.name),
-                "location": clean(step.skill.path),
-                "chars": step.chars,
-                "to": step.to,
-                "by": step.by,
-            }
-            for step in value.shorten
+            pick(step, "skill.name=name skill.path=location chars to by") for step in value.shorten
         ],
         "hide": [clean(skill.name) for skill in value.hide],
         "howToHide": harness.how_to_hide or None,
@@ -143,19 +110,10 @@ def arrival(value: Arrival, outcome: str) -> Json:
         "name": clean(value.name),
         "outcome": outcome,
         "refusal": clean(value.refusal) or None,
-        "source": clean(entry.source),
-        "url": clean(entry.url),
-        "path": clean(entry.path),
-        "ref": clean(entry.ref),
-        "resolved": clean(entry.resolved),
-        "version": clean(entry.version) or None,
-        "pinned": entry.pinned,
-        "contentDigest": entry.digest,
+        **pick(entry, "source url path ref resolved version? pinned digest=contentDigest"),
         "files": [clean(path) for path in sorted(entry.files)],
-        "signer": clean(entry.signer) or None,
-        "issuer": clean(entry.issuer) or None,
-        "notice": clean(value.notice) or None,
-        "verdict": value.report.verdict.value,
+        **pick(entry, "signer? issuer?"),
+        **pick(value, "notice? report.verdict=verdict"),
         "findings": [{**_show_finding(one), "level": one.level.value} for one in value.findings],
         "policy": policy_decision(value.decision),
     }
@@ -168,43 +126,22 @@ def policy_decision(value: PolicyDecision) -> Json:
 
 def policy_reason(value: PolicyReason) -> Json:
     """Show one rule that is met."""
-    return {
-        "level": value.level,
-        "file": clean(value.path),
-        "line": value.line,
-        "rule": value.rule,
-        "text": clean(value.text),
-        "effect": value.effect.word,
-        "waivedUntil": value.waived_until or None,
-    }
+    return pick(value, "level path=file line rule text effect.word=effect waived_until?")
 
 
 def verified_skill(value: VerifiedSkill) -> Json:
     """Show how a skill stands to its lock."""
     drift = value.drift
     return {
-        "name": clean(value.name),
-        "folder": clean(value.folder),
-        "ok": value.is_right,
-        "problem": clean(value.problem) or None,
-        "changed": [clean(path) for path in drift.changed],
-        "added": [clean(path) for path in drift.added],
-        "removed": [clean(path) for path in drift.removed],
+        **pick(value, "name folder is_right=ok problem?"),
+        **pick(drift, "changed added removed"),
         "renamed": [{"from": clean(old), "to": clean(new)} for old, new in drift.renamed],
     }
 
 
 def outdated_skill(value: OutdatedSkill) -> Json:
     """Show whether a source has something newer."""
-    return {
-        "name": clean(value.name),
-        "source": clean(value.source),
-        "locked": clean(value.locked),
-        "newest": clean(value.newest) or None,
-        "pinned": value.pinned,
-        "outdated": value.is_outdated,
-        "problem": clean(value.problem) or None,
-    }
+    return pick(value, "name source locked newest? pinned is_outdated problem?")
 
 
 def prepared_update(value: PreparedUpdate, outcome: str) -> Json:
@@ -227,8 +164,7 @@ def prepared_update(value: PreparedUpdate, outcome: str) -> Json:
         "edits": [clean(line) for line in value.edits.lines],
         "conflicts": [
             {
-                "path": clean(one.path),
-                "problem": one.problem,
+                **pick(one, "path problem"),
                 "lines": [
                     {
                         "local": list(map(clean, met.local)),
@@ -250,7 +186,7 @@ def prepared_update(value: PreparedUpdate, outcome: str) -> Json:
 
 def frozen_step(value: FrozenStep) -> Json:
     """Show what became of one folder."""
-    return {"name": clean(value.name), "action": value.action, "detail": clean(value.detail)}
+    return pick(value, "name action detail")
 
 
 # Any JSON.

@@ -5,7 +5,11 @@ hold none and config checks have no values.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from enum import Enum
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from prowess.runtime.ports import StoredSnapshot
@@ -34,6 +38,47 @@ def leave_out_nulls(value: Any) -> Any:  # noqa: ANN401
     return [leave_out_nulls(part) for part in value] if isinstance(value, list) else value
 
 
+def pick(value: object, names: str, text: Callable[[str], str] = clean) -> Json:
+    """Show attributes under the names that clients know, and texts as they may be shown.
+
+    `name?` is null where it is empty, and `name.of.part=other` has another name for clients.
+    """
+    return {
+        key: found if not is_optional else found or None
+        for key, read, is_optional in _read_names(names)
+        for found in (_show_plain(read(value), text),)
+    }
+
+
+@cache
+def _read_names(names: str) -> tuple[tuple[str, Callable[[object], Any], bool], ...]:
+    rows = []
+    for name in names.split():
+        path, _, key = name.partition("=")
+        plain = path.rstrip("?")
+        rows.append((key or to_camel(plain.removeprefix("is_")), attrgetter(plain), plain != path))
+    return tuple(rows)
+
+
+# Whatever an attribute holds.
+def _show_plain(value: Any, text: Callable[[str], str]) -> Any:  # noqa: ANN401
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, Mapping):
+        return {text(str(name)): _show_plain(part, text) for name, part in value.items()}
+    if isinstance(value, Collection):
+        return [_show_plain(part, text) for part in value]
+    return value
+
+
+def to_camel(name: str) -> str:
+    """Return a name as clients spell it."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
 def requirements(value: Requirements) -> Json:
     """Show requirements, or what of them is missing."""
     return {
@@ -47,9 +92,7 @@ def requirements(value: Requirements) -> Json:
 
 def install_options(options: Iterable[InstallOption]) -> list[Json]:
     """Show what a person can choose to install."""
-    return [
-        {"id": o.id, "kind": o.kind, "label": clean(o.label), "bins": list(o.bins)} for o in options
-    ]
+    return [pick(o, "id kind label bins") for o in options]
 
 
 # Whom a skill of a source is there for: everybody on this gateway, one user, or one workspace.
@@ -108,14 +151,7 @@ def scanner_block(skill: Skill, block: ScannerBlock) -> Json:
     return {
         "pending": block.is_pending,
         "findings": [
-            {
-                "ruleId": finding.rule_id,
-                "file": clean(finding.file),
-                "line": finding.line,
-                "message": clean(finding.message),
-                "evidenceHash": finding.evidence_hash,
-            }
-            for finding in block.findings
+            pick(finding, "rule_id file line message evidence_hash") for finding in block.findings
         ],
         "reason": clean(block.reason),
         "fix": clean(block.find_way_out(skill.name)),
@@ -144,11 +180,9 @@ def _security_verdict(skill: Skill, block: ScannerBlock | None) -> Json:
         "requestedSlug": clean(skill.name),
         # A skill without a version is the one that is here.
         "requestedVersion": clean(skill.version) or "local",
-        "slug": clean(skill.name),
-        "version": clean(skill.version) or None,
+        **pick(skill, "name=slug version?"),
         "displayName": clean(skill.title or skill.name),
-        "skillKey": clean(skill.key),
-        "source": skill.source.tier.source_id,
+        **pick(skill, "key=skillKey source.tier.source_id=source"),
         "securityStatus": "clean" if passes else "pending" if is_pending else "blocked",
         "securityPassed": passes,
         "scannerBlock": None if block is None else scanner_block(skill, block),
@@ -161,19 +195,9 @@ def skill_detail(status: SkillStatus, resources: Sequence[str], sections: Sequen
     triggers = skill.metadata.triggers
     return {
         **skill_status(status),
-        "description": clean(skill.description),
-        "version": clean(skill.version) or None,
-        "displayName": clean(skill.title) or None,
-        "whenToUse": clean(skill.when_to_use) or None,
-        "globs": list(skill.globs),
-        "tags": list(skill.tags),
-        "triggers": {
-            "any": list(triggers.any),
-            "all": list(triggers.all),
-            "none": list(triggers.none),
-        },
-        "argumentHint": clean(skill.invocation.argument_hint) or None,
-        "contentHash": skill.content_hash,
+        **pick(skill, "description version? title?=displayName when_to_use? globs tags"),
+        "triggers": pick(triggers, "any all none"),
+        **pick(skill, "invocation.argument_hint?=argumentHint content_hash"),
         "frontmatter": skill.fields,
         "sections": list(sections),
         "resources": [clean(path) for path in resources],
@@ -183,30 +207,21 @@ def skill_detail(status: SkillStatus, resources: Sequence[str], sections: Sequen
 
 def diagnostic(problem: Diagnostic) -> Json:
     """Show one problem."""
-    return {
-        "code": problem.code,
-        "severity": problem.severity.value,
-        "path": clean(problem.path),
-        "line": problem.line,
-        "message": clean(problem.message),
-        "fix": problem.fix,
-    }
+    return pick(problem, "code severity path line message fix")
 
 
 def shadowed(lost: Shadowed) -> Json:
     """Show a skill that lost its name, and to whom."""
-    return {
-        "name": clean(lost.skill.name),
-        "path": clean(lost.skill.path),
-        "source": lost.skill.source.tier.source_id,
-        "winner": clean(lost.winner.path),
-        "winnerSource": lost.winner.source.tier.source_id,
-    }
+    return pick(
+        lost,
+        "skill.name=name skill.path=path skill.source.tier.source_id=source"
+        " winner.path=winner winner.source.tier.source_id=winnerSource",
+    )
 
 
 def setting_problem(problem: SettingProblem) -> Json:
     """Show a config key that was not understood."""
-    return {"key": problem.key, "message": problem.message, "unknown": problem.unknown}
+    return pick(problem, "key message unknown")
 
 
 def report_head(report: StatusReport) -> Json:
@@ -215,10 +230,12 @@ def report_head(report: StatusReport) -> Json:
     return {
         "agentId": report.agent_id,
         "agentSkillFilter": None if entries is None else list(entries),
-        "agentSkillFilterInherited": report.agent_filter.inherited,
-        "agentSkillFilterUnmatched": list(report.unmatched),
-        "workspaceDir": report.workspace,
-        "managedSkillsDir": report.managed,
+        **pick(
+            report,
+            "agent_filter.inherited=agentSkillFilterInherited"
+            " unmatched=agentSkillFilterUnmatched workspace=workspaceDir"
+            " managed=managedSkillsDir",
+        ),
     }
 
 
@@ -367,7 +384,7 @@ def check_groups(report: StatusReport) -> dict[str, list[Any]]:
         ),
         "agentFiltered": _names(r for r in rows if r.matched is None),
         "notInjected": [
-            {"name": clean(r.skill.name), "reason": r.skill.invocation.hidden_by}
+            pick(r, "skill.name=name skill.invocation.hidden_by=reason")
             for r in rows
             if (r.usable and not r.skill.invocation.model) or r.skill.is_draft
         ],
@@ -397,9 +414,7 @@ def explanation(value: "Explanation") -> Json:
     """Show the path of one skill."""
     reason = value.reason
     return {
-        "name": clean(value.name),
-        "agentId": value.agent_id,
-        "visible": value.visible,
+        **pick(value, "name agent_id visible"),
         "reason": None if reason is None else clean(reason.detail),
         "fix": None if reason is None else clean(reason.fix),
         "steps": steps(value.steps),
@@ -408,15 +423,7 @@ def explanation(value: "Explanation") -> Json:
 
 def steps(path: Iterable["ExplanationStep"]) -> list[Json]:
     """Show the stations of a path."""
-    return [
-        {
-            "stage": step.stage,
-            "passed": step.passed,
-            "detail": clean(step.detail),
-            "fix": clean(step.fix) or None,
-        }
-        for step in path
-    ]
+    return [pick(step, "stage passed detail fix?") for step in path]
 
 
 def prompt(block: PromptBlock) -> Json:
@@ -426,17 +433,14 @@ def prompt(block: PromptBlock) -> Json:
         "chars": len(block.text),
         "included": [clean(skill.name) for skill in block.included],
         "dropped": [clean(skill.name) for skill in block.dropped],
-        "descriptionChars": block.description_chars,
-        "omittedBecause": block.omitted_because or None,
+        **pick(block, "description_chars omitted_because?"),
     }
 
 
 def snapshot(value: Snapshot) -> Json:
     """Show a snapshot."""
     return {
-        "agentId": value.agent_id,
-        "version": value.version,
-        "hash": value.hash,
+        **pick(value, "agent_id version hash"),
         "prompt": value.prompt,
         "skills": _snapshot_skills(value.skills),
         "skillFilter": None if value.skill_filter is None else list(value.skill_filter),
@@ -448,19 +452,14 @@ def _show_resolved(skill: Skill) -> Json:
     return {
         "name": clean(skill.name),
         "description": cut_listed(skill.description),
-        "filePath": clean(skill.path),
-        "baseDir": clean(skill.folder),
-        "source": skill.source.tier.source_id,
+        **pick(skill, "path=filePath folder=baseDir source.tier.source_id=source"),
     }
 
 
 def stored_snapshot(value: StoredSnapshot, *, rebuilt: bool) -> Json:
     """Show what a session holds for its turn."""
     return {
-        "sessionId": value.session_id,
-        "agentId": value.agent_id,
-        "version": value.version,
-        "hash": value.hash,
+        **pick(value, "session_id agent_id version hash"),
         "rebuilt": rebuilt,
         "prompt": value.prompt,
         "skills": _snapshot_skills(value.skills),
@@ -469,15 +468,7 @@ def stored_snapshot(value: StoredSnapshot, *, rebuilt: bool) -> Json:
 
 
 def _snapshot_skills(skills: Iterable[SnapshotSkill]) -> list[Json]:
-    return [
-        {
-            "name": clean(skill.name),
-            "skillKey": clean(skill.key),
-            "primaryEnv": skill.primary_env or None,
-            "requiredEnv": list(skill.required_env),
-        }
-        for skill in skills
-    ]
+    return [pick(skill, "name key=skillKey primary_env? required_env") for skill in skills]
 
 
 def error(code: str, message: str, **fields: object) -> Json:
@@ -488,6 +479,16 @@ def error(code: str, message: str, **fields: object) -> Json:
 def compact(value: Json) -> str:
     """Return `value` as JSON on one line."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def moment(seconds: float) -> str:
+    """Show a time, in UTC."""
+    try:
+        found = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError, ValueError):
+        # It comes from a file like any other, which may say anything.
+        found = datetime.fromtimestamp(0, UTC)
+    return found.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def percent(value: float | None) -> float | None:

@@ -7,7 +7,6 @@ secret is shown as stars, and a very long line is cut to the part that differs.
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 
 from prowess.evaluation.metrics import Outcome
 from prowess.evaluation.routing import RoutingTest, TestRun
@@ -27,7 +26,7 @@ from prowess.runtime.usage import Activity, Sums, Use
 from prowess.secrets.mask import hide_secrets
 from prowess.skills.model import RootKind, Source, Tier
 from prowess.skills.text import clean, cut_listed
-from prowess.wire.skills import SCOPES, Json, diagnostic
+from prowess.wire.skills import SCOPES, Json, diagnostic, moment, pick
 from prowess.workshop.proposal import EventKind, Proposal, ProposalEvent
 
 # Where people may take skills away; in all others somebody else keeps them.
@@ -71,14 +70,12 @@ def _source(value: LibrarySource, rank: int) -> Json:
         "id": clean(f"{source.tier.source_id}:{source.root}"),
         "source": source.tier.source_id,
         "label": _label(source),
-        "harness": clean(source.label) or None,
-        "kind": source.kind.value,
+        **pick(source, "label?=harness kind"),
         "scope": SCOPES[source.tier],
         "rank": rank,
         "path": clean(source.root),
         "exists": value.exists,
-        "linked": source.leads_away,
-        "removable": source.tier.is_removable,
+        **pick(source, "leads_away=linked tier.is_removable=removable"),
         "counts": {standing.value: number for standing, number in counts.items()},
         "diagnostics": [diagnostic(problem) for problem in value.diagnostics],
     }
@@ -120,8 +117,7 @@ def skill_file(value: SkillFile) -> Json:
     """Show one file of a skill."""
     kind = "large" if value.size is None else "binary" if value.text is None else "text"
     return {
-        "name": clean(value.name),
-        "path": clean(value.path),
+        **pick(value, "name path"),
         "kind": kind,
         "size": value.size,
         "limit": MOST_FILE_BYTES,
@@ -136,11 +132,8 @@ def history(name: str, events: Iterable[ProposalEvent], versions: Iterable[Propo
         "changes": [_change(one) for one in events if one.kind in _CHANGES][::-1],
         "versions": [
             {
-                "proposalId": one.id,
-                "title": clean(one.title),
-                "source": one.source.value,
-                "revisionHash": one.revision,
-                "appliedAt": _moment(one.updated_at),
+                **pick(one, "id=proposalId title source revision=revisionHash"),
+                "appliedAt": moment(one.updated_at),
                 # Only the last change of a skill can be taken back.
                 "isLast": place == 0,
             }
@@ -151,11 +144,8 @@ def history(name: str, events: Iterable[ProposalEvent], versions: Iterable[Propo
 
 def _change(event: ProposalEvent) -> Json:
     return {
-        "sequence": event.sequence,
-        "type": event.kind.value,
-        "proposalId": event.proposal_id,
-        "revisionHash": event.revision,
-        "occurredAt": _moment(event.at),
+        **pick(event, "sequence kind=type proposal_id revision=revisionHash"),
+        "occurredAt": moment(event.at),
         "note": clean(event.note) or None,
     }
 
@@ -173,17 +163,14 @@ def activity(value: Activity) -> Json:
             {
                 "name": clean(one.name),
                 **{use.value: one.sums.uses[use] for use in Use},
-                "lastUsedAt": None
-                if one.last_used_ms is None
-                else _moment(one.last_used_ms / 1000),
+                "lastUsedAt": None if one.last_used_ms is None else moment(one.last_used_ms / 1000),
             }
             for one in value.skills
         ],
         "agents": [
             {"agentId": clean(agent), **_sums(sums)} for agent, sums in value.agents.items()
         ],
-        "neverUsedTotal": value.never_used_total,
-        "neverUsed": [clean(name) for name in value.never_used],
+        **pick(value, "never_used_total never_used"),
     }
 
 
@@ -218,13 +205,7 @@ def skill_map(agent_id: str, index: SkillIndex, problem: str) -> Json:
 
 def routing_test(value: RoutingTest) -> Json:
     """Show one saved test; without a name no skill at all should be loaded."""
-    return {
-        "id": clean(value.id),
-        "name": clean(value.skill) or None,
-        "message": clean(value.message),
-        "should": value.should,
-        "addedAt": _moment(value.added_at),
-    }
+    return {**pick(value, "id skill?=name message should"), "addedAt": moment(value.added_at)}
 
 
 def routing_tests(tests: Iterable[RoutingTest], path: str) -> Json:
@@ -243,12 +224,7 @@ def test_runs(runs: Iterable[TestRun], agent_id: str, problem: str | None) -> Js
         "failed": len(rows) - passed,
         "status": "degraded" if problem else "ok",
         "results": [
-            {
-                **routing_test(run.test),
-                "passed": run.passed,
-                "problem": clean(run.problem) or None,
-                **_outcome(run.outcome),
-            }
+            {**routing_test(run.test), **pick(run, "passed problem?"), **_outcome(run.outcome)}
             for run in rows
         ],
     }
@@ -259,8 +235,7 @@ def _outcome(value: Outcome | None) -> Json:
         return {"first": None, "loaded": [], "offered": [], "score": None}
     return {
         "first": clean(value.ranked[0]) if value.ranked else None,
-        "loaded": [clean(name) for name in value.chosen],
-        "offered": [clean(name) for name in value.offered],
+        **pick(value, "chosen=loaded offered"),
         "score": round(value.confidence, 4),
     }
 
@@ -277,15 +252,6 @@ def masked(missed: Json) -> Json:
     }
 
 
-def _moment(seconds: float) -> str:
-    try:
-        moment = datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, OSError, ValueError):
-        # It comes from a file like any other, which may say anything.
-        moment = datetime.fromtimestamp(0, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def connection(
     plan: ConnectPlan,
     differences: Mapping[str, Sequence[str]],
@@ -300,12 +266,9 @@ def connection(
     """
     kept = {one.path: one.backup for one in written or ()}
     return {
-        "harness": plan.harness,
-        "scope": plan.scope,
-        "remove": plan.remove,
+        **pick(plan, "harness scope remove"),
         "dryRun": written is None,
-        "command": clean(plan.command),
-        "changed": plan.needed,
+        **pick(plan, "command needed=changed"),
         "files": [_file(file, differences.get(file.path, ()), kept) for file in plan.files],
         "notes": [clean(note) for note in plan.notes],
     }
@@ -324,16 +287,14 @@ def harness_health(value: HarnessHealth) -> Json:
         "calls": len(calls),
         "failed": sum(bool(call.problem) for call in calls),
         "lastCallAt": calls[-1].at_ms if calls else None,
-        "latencyMs": value.latency_ms,
-        "hintRate": value.hint_rate,
+        **pick(value, "latency_ms hint_rate"),
         "command": f"prowess connect {value.harness.value}",
     }
 
 
 def _file(file: FileChange, lines: Sequence[str], kept: Mapping[str, str]) -> Json:
     return {
-        "path": clean(file.path),
-        "leadsTo": clean(file.leads_to) or None,
+        **pick(file, "path leads_to?"),
         "action": _action(file),
         "written": file.path in kept,
         "backup": clean(kept.get(file.path, "")) or None,
@@ -355,15 +316,7 @@ def examination(found: Examination) -> Json:
         "ok": found.well,
         "problems": found.count(DoctorLevel.PROBLEM),
         "warnings": found.count(DoctorLevel.WARNING),
-        "findings": [
-            {
-                "area": finding.area,
-                "level": finding.level,
-                "text": clean(finding.text),
-                "todo": clean(finding.todo) or None,
-            }
-            for finding in found.findings
-        ],
+        "findings": [pick(finding, "area level text todo?") for finding in found.findings],
     }
 
 

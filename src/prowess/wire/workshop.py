@@ -5,7 +5,6 @@ The shapes that clients see of the workshop: proposals, events and answers of it
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from prowess.safety.model import Finding, Level
 from prowess.safety.paths import content_hash
 from prowess.skills.model import Skill, Tier
 from prowess.skills.text import clean, cut_listed
-from prowess.wire.skills import Json, leave_out_nulls
+from prowess.wire.skills import Json, leave_out_nulls, moment, pick
 from prowess.workshop.proposal import (
     Actor,
     EventKind,
@@ -39,27 +38,18 @@ def proposal(value: "Proposal", proof: str = "") -> Json:
     """
     shown: Json = {
         "id": value.id,
-        "createdAt": _moment(value.created_at),
-        "updatedAt": _moment(value.updated_at),
-        "workspaceDir": clean(value.workspace),
-        "agentId": clean(value.agent_id),
-        "sessionId": clean(value.session_id),
-        "skillName": value.skill,
-        "title": clean(value.title),
-        "reason": clean(value.reason),
-        "goal": clean(value.goal),
-        "source": value.source.value,
-        "status": value.state.value,
+        "createdAt": moment(value.created_at),
+        "updatedAt": moment(value.updated_at),
+        **pick(
+            value,
+            "workspace=workspaceDir agent_id session_id skill=skillName title reason goal"
+            " source state=status",
+        ),
         "change": _change(value),
         "scanFindings": [_scan_finding(found) for found in value.findings],
-        "quarantineReason": clean(value.quarantine_reason),
-        "revision": value.revision,
-        "baseHash": value.base_hash,
-        "evidence": [
-            {"message": one.place, "role": one.role, "quote": clean(one.quote)}
-            for one in value.evidence
-        ],
-        "similar": [{"skillName": one.skill, "score": one.score} for one in value.similar],
+        **pick(value, "quarantine_reason revision base_hash"),
+        "evidence": [pick(one, "place=message role quote") for one in value.evidence],
+        "similar": [pick(one, "skill=skillName score") for one in value.similar],
         "proof": proof,
     }
     optional = (
@@ -90,35 +80,24 @@ def _change(value: "Proposal") -> Json:
 
 def _edit(value: "Edit") -> Json:
     if value.kind == "replace":
-        texts = {"oldText": clean(value.old_text), "newText": clean(value.new_text)}
+        texts = pick(value, "old_text new_text")
         about = {"description": clean(value.description)} if value.description else {}
         return {"kind": value.kind, **texts, **about}
-    shown = {"kind": value.kind, "description": clean(value.description)}
+    shown = pick(value, "kind description")
     if value.kind == "append":
         shown["section"] = clean(value.section)
     return {**shown, "body": clean(value.body)}
 
 
 def _scan_finding(value: "Finding") -> Json:
-    return {
-        "severity": value.level.value,
-        "ruleId": value.rule_id,
-        "message": clean(value.message),
-        "file": clean(value.file),
-        "line": value.line,
-        "evidence": clean(value.evidence),
-    }
+    return pick(value, "level=severity rule_id message file line evidence")
 
 
 def proposal_event(value: "ProposalEvent") -> Json:
     """Show one line of the log of proposals; `sequence` is the cursor."""
     return {
-        "sequence": value.sequence,
-        "proposalId": value.proposal_id,
-        "skillName": value.skill,
-        "type": value.kind.value,
-        "revision": value.revision,
-        "occurredAt": _moment(value.at),
+        **pick(value, "sequence proposal_id skill=skillName kind=type revision"),
+        "occurredAt": moment(value.at),
         "note": clean(value.note),
     }
 
@@ -147,14 +126,11 @@ def proposal_history(value: "History") -> Json:
     """Show what happened, with a cursor, and what was applied to the skill, the last one first."""
     return {
         "events": [proposal_event(one) for one in value.events],
-        "cursor": value.cursor,
-        "more": value.more,
+        **pick(value, "cursor more"),
         "versions": [
             {
-                "id": one.id,
-                "revision": one.revision,
-                "title": clean(one.title),
-                "appliedAt": _moment(one.updated_at),
+                **pick(one, "id revision title"),
+                "appliedAt": moment(one.updated_at),
                 "last": number == 0,
             }
             for number, one in enumerate(value.versions)
@@ -168,47 +144,23 @@ def _show_decided(value: "Decided") -> Json:
     return {**shown, "skillPath": clean(value.skill_path)} if value.skill_path else shown
 
 
-def _moment(seconds: float) -> str:
-    """Return a time as clients read it, in UTC."""
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def workshop_status(seen: "Situation", explained: "Iterable[Explained]" = ()) -> Json:
     """Show how the workshop is set and how far it is; `explained` answers what may seem wrong."""
     settings, counters = seen.settings, seen.counters
     shown: Json = {
         "enabled": settings.active,
-        "settings": {
-            "autoCapture": settings.auto_capture,
-            "askAgent": settings.ask_agent,
-            "approvalPolicy": settings.approval_policy.value,
-            "reviewMode": settings.review_mode.value,
-            "reviewInterval": settings.review_interval,
-            "reviewMinToolCalls": settings.review_min_tool_calls,
-            "reviewTimeoutMs": settings.review_timeout_ms,
-            "maxPending": settings.max_pending,
-            "maxSkillBytes": settings.max_skill_bytes,
-        },
-        "sinceLastReview": {
-            "turns": counters.turns,
-            "toolCalls": counters.tool_calls,
-            "failures": counters.failures,
-        },
+        "settings": pick(
+            settings,
+            "auto_capture ask_agent approval_policy review_mode review_interval"
+            " review_min_tool_calls review_timeout_ms max_pending max_skill_bytes",
+        ),
+        "sinceLastReview": pick(counters, "turns tool_calls failures"),
     }
     if seen.no_reviewer:
         shown["noReviewer"] = seen.no_reviewer
     if counters.last_review_at:
-        shown["lastReviewAt"] = _moment(counters.last_review_at)
-    answers = [
-        {
-            "symptom": one.symptom,
-            "fine": one.fine,
-            "finding": clean(one.finding),
-            "advice": clean(one.advice),
-        }
-        for one in explained
-    ]
+        shown["lastReviewAt"] = moment(counters.last_review_at)
+    answers = [pick(one, "symptom fine finding advice") for one in explained]
     return {**shown, "symptoms": answers} if answers else shown
 
 
@@ -226,14 +178,10 @@ def manifest(proposals: Iterable[Proposal], installed: Iterable[Skill]) -> Json:
     newest = max((one.updated_at for one in rows), default=0.0)
     return {
         "schema": _MANIFEST,
-        "updatedAt": _moment(newest),
+        "updatedAt": moment(newest),
         "proposals": [_entry(one) for one in rows],
         "installedSkills": [
-            {
-                "name": clean(skill.name),
-                "skillKey": clean(skill.key),
-                "description": cut_listed(skill.description),
-            }
+            {**pick(skill, "name key=skillKey"), "description": cut_listed(skill.description)}
             for skill in installed
         ],
     }
@@ -248,8 +196,8 @@ def _entry(value: Proposal) -> Json:
         "description": clean(_description(value)),
         "skillName": value.skill,
         "skillKey": value.skill,
-        "createdAt": _moment(value.created_at),
-        "updatedAt": _moment(value.updated_at),
+        "createdAt": moment(value.created_at),
+        "updatedAt": moment(value.updated_at),
         "scanState": _scan_state(value),
         "revisionHash": value.revision,
         "source": value.source.value,
@@ -292,8 +240,7 @@ def record(value: Proposal, version: int = 1) -> Json:
         "createdBy": _AUTHORS.get(value.source, "skill-workshop"),
         "proposedVersion": f"v{version}",
         "draftFile": "PROPOSAL.md",
-        "draftHash": value.revision,
-        "reason": clean(value.reason),
+        **pick(value, "revision=draftHash reason"),
         "supportFiles": [
             {"path": clean(path), "sizeBytes": len(body), "hash": sha256(body).hexdigest()}
             for path, body in value.change.files.items()
@@ -304,20 +251,14 @@ def record(value: Proposal, version: int = 1) -> Json:
         "goal": clean(value.goal) or None,
         "evidence": "\n".join(clean(one.quote) for one in value.evidence) or None,
         # The same, with where each was said.
-        "quotes": [
-            {"message": one.place, "role": one.role, "quote": clean(one.quote)}
-            for one in value.evidence
-        ],
-        "similar": [{"skillName": one.skill, "score": one.score} for one in value.similar],
+        "quotes": [pick(one, "place=message role quote") for one in value.evidence],
+        "similar": [pick(one, "skill=skillName score") for one in value.similar],
         "statusReason": clean(_status_reason(value)) or None,
     }
     if value.agent_id or value.session_id:
-        shown["origin"] = {
-            "agentId": clean(value.agent_id) or None,
-            "sessionKey": clean(value.session_id) or None,
-        }
+        shown["origin"] = pick(value, "agent_id? session_id?=sessionKey")
     if value.state is not State.PENDING:
-        shown[f"{value.state.value}At"] = _moment(value.updated_at)
+        shown[f"{value.state.value}At"] = moment(value.updated_at)
     found: Json = leave_out_nulls(shown)
     return found
 
@@ -325,8 +266,7 @@ def record(value: Proposal, version: int = 1) -> Json:
 def _target(value: Proposal) -> Json:
     folder = clean(f"{value.root}/{value.skill}")
     return {
-        "skillName": value.skill,
-        "skillKey": value.skill,
+        **pick(value, "skill=skillName skill=skillKey"),
         "skillDir": folder,
         "skillFile": f"{folder}/{_SKILL_FILE}",
         "source": Tier.WORKSPACE.source_id,
@@ -390,7 +330,7 @@ def _inspection(
 
 def evaluation(record: Json, outlook: Outlook, now: float, correlation_id: str) -> Json:
     """Show whether a proposal could be applied now; `record` is the proposal as it is shown."""
-    scan, moment = record["scan"], _moment(now)
+    scan, at = record["scan"], moment(now)
     decision = "block" if scan["critical"] else "revise" if outlook.apply_problem else "pass"
     result: Json = {
         "summary": clean(outlook.apply_problem) or "It can be applied.",
@@ -402,12 +342,12 @@ def evaluation(record: Json, outlook: Outlook, now: float, correlation_id: str) 
     }
     outcome = {"pluginId": "prowess", "evaluatorId": "scanner", "status": "completed"}
     shown: Json = {
-        "id": sha256(f"{record['id']} {record['draftHash']} {moment}".encode()).hexdigest()[:32],
+        "id": sha256(f"{record['id']} {record['draftHash']} {at}".encode()).hexdigest()[:32],
         "proposedVersion": record["proposedVersion"],
         "revisionHash": record["revisionHash"],
         "trigger": "manual",
-        "startedAt": moment,
-        "completedAt": moment,
+        "startedAt": at,
+        "completedAt": at,
         "outcomes": [{**outcome, "result": result}],
     }
     return {**shown, "correlationId": clean(correlation_id)} if correlation_id else shown
@@ -419,11 +359,9 @@ def _show_editable(words: Wording | None) -> Json | None:
         return None
     about = words.description
     return {
-        "part": words.part.value,
-        "content": clean(words.text),
+        **pick(words, "part text=content"),
         "description": None if about is None else clean(about),
-        "section": clean(words.section) or None,
-        "oldText": clean(words.old_text) or None,
+        **pick(words, "section? old_text?"),
     }
 
 
@@ -440,12 +378,10 @@ def event(value: ProposalEvent, version: int = 1, source: ProposalSource | None 
     shown: Json = {
         "sequence": value.sequence,
         "eventId": str(value.sequence),
-        "proposalId": value.proposal_id,
-        "skillName": value.skill,
-        "type": value.kind.value,
+        **pick(value, "proposal_id skill=skillName kind=type"),
         "proposedVersion": f"v{version}",
         "revisionHash": value.revision,
-        "occurredAt": _moment(value.at),
+        "occurredAt": moment(value.at),
     }
     actor = value.by.actor
     if actor is None and value.kind is EventKind.CREATED and source is not None:
@@ -470,7 +406,7 @@ def _scan(value: Proposal) -> Json:
         counts[found.level] += 1
     return {
         "state": _scan_state(value),
-        "scannedAt": _moment(value.updated_at),
+        "scannedAt": moment(value.updated_at),
         **{level.value: count for level, count in counts.items()},
         "findings": [_show_finding(found) for found in value.findings],
     }
@@ -482,10 +418,7 @@ def _scan_state(value: Proposal) -> str:
 
 def _show_finding(value: Finding) -> Json:
     return {
-        "ruleId": value.rule_id,
-        "severity": value.level.value,
-        "file": clean(value.file),
+        **pick(value, "rule_id level=severity file"),
         "line": max(value.line or 1, 1),
-        "message": clean(value.message),
-        "evidence": clean(value.evidence),
+        **pick(value, "message evidence"),
     }

@@ -20,7 +20,6 @@ from contextlib import closing
 from functools import partial
 from itertools import chain, islice
 from typing import Any
-from urllib.parse import quote
 
 from prowess.errors import PathError
 from prowess.hooks.harness import Harness, HookCall
@@ -29,6 +28,7 @@ from prowess.hooks.samples import PayloadSample
 from prowess.hooks.targets import HarnessHomes, default_scope, home_of, targets
 from prowess.host.config import file as config
 from prowess.host.files.handles import Content, read_bounded
+from prowess.host.files.state_files import open_readonly
 from prowess.host.harness.hook_client import HookLog, ask
 from prowess.host.harness.sessions import READABLE, SessionFolders
 from prowess.host.harness.settings_files import (
@@ -208,8 +208,7 @@ def check_database(path: str) -> str:
     whole = os.path.getsize(path) <= _MOST_CHECKED
     question = "PRAGMA quick_check(1)" if whole else "SELECT 'ok' FROM sqlite_master LIMIT 1"
     try:
-        address = f"file:{quote(path)}?mode=ro"
-        with closing(sqlite3.connect(address, uri=True, timeout=_ANSWER_S)) as database:
+        with closing(open_readonly(path, _ANSWER_S)) as database:
             found = database.execute(question).fetchone()
     except sqlite3.Error as error:
         return str(error)

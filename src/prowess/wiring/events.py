@@ -32,7 +32,7 @@ from prowess.runtime.watch import Watching
 from prowess.runtime.workshop.service import versions
 from prowess.secrets.credentials import STARS, mask_credentials
 from prowess.skills.text import one_line
-from prowess.spans import contain
+from prowess.spans import contain, heard
 from prowess.wire.workshop import event as shown_event
 from prowess.wiring.library import Runtime
 from prowess.wiring.state import STORE_FILE
@@ -300,7 +300,6 @@ class News:
 
 
 OTLP_VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
-_LOGGER = "prowess"
 _LONGEST_LINE = 2_000
 # What every record has; all else was given by whoever logs.
 _USUAL = frozenset((*logging.makeLogRecord({}).__dict__, "message", "asctime", "timed", "taskName"))
@@ -361,20 +360,6 @@ def logging_to(
     handler.setLevel(level.upper())
     with heard(handler, logging.getLevelNamesMapping()[level.upper()]):
         yield
-
-
-@contextmanager
-def heard(handler: logging.Handler, level: int) -> Iterator[None]:
-    """Let a handler hear our log from a level on; what others hear stays as it is."""
-    log = logging.getLogger(_LOGGER)
-    before = log.level
-    log.addHandler(handler)
-    log.setLevel(min(level, before) if before else level)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(before)
 
 
 def open_telemetry(environ: Mapping[str, str], version: str) -> logging.Handler | None:

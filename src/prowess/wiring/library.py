@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from prowess.errors import EncoderError, PathError, StoreError
@@ -96,88 +96,71 @@ class Runtime:
         self.judges: list[SkillVerdicts] = []
         # The model that a person talks to: it reviews turns where no other was chosen for that.
         self.session_model: ReviewModel | None = None
-        self._store: SessionStore | None = None
-        self._routing: RoutingService | None = None
-        self._examples: ExampleService | None = None
-        self._vectors: VectorStore | None = None
-        self._scanning: ScanService | None = None
-        self._runs: RunPorts | None = None
-        self._workshop: WorkshopService | None = None
-        self._usage: UsageLog | None = None
 
-    @property
+    @cached_property
     def store(self) -> "SessionStore":
         """The embedded store, opened on first use.
 
         Raises:
             StoreError: it cannot be opened.
         """
-        if self._store is None:
-            self._store = self.state.open_sessions()
-        return self._store
+        return self.state.open_sessions()
 
-    @property
+    @cached_property
     def routing(self) -> "RoutingService":
         """What finds the right skills for a message, made on first use."""
-        if self._routing is None:
-            from prowess.host.sources.discovery import ReferenceFiles
-            from prowess.host.store import routing as files
-            from prowess.host.store.routing import FreshnessFile
-            from prowess.runtime.route.answer import RoutingPorts, RoutingService
+        from prowess.host.sources.discovery import ReferenceFiles
+        from prowess.host.store import routing as files
+        from prowess.host.store.routing import FreshnessFile
+        from prowess.runtime.route.answer import RoutingPorts, RoutingService
 
-            tools = RoutingPorts(
-                open_encoder=self._open_encoder,
-                open_judge=self._open_reranker,
-                vectors=self._open_vectors(),
-                examples=files.ExamplesFile(self.folders.state, self.state.hold),
-                calibrated=files.ThresholdsFile(self.folders.state).read,
-                seconds=time.monotonic,
-                indexes=files.open_indexes(self.folders.state),
-                tidy=files.give_back,
-                stale=FreshnessFile(self.folders.state).read,
-                references=ReferenceFiles(),
-                usage=lambda: self.usage,
-            )
-            self._routing = RoutingService(self.skills, tools)
-        return self._routing
+        tools = RoutingPorts(
+            open_encoder=self._open_encoder,
+            open_judge=self._open_reranker,
+            vectors=self._vectors,
+            examples=files.ExamplesFile(self.folders.state, self.state.hold),
+            calibrated=files.ThresholdsFile(self.folders.state).read,
+            seconds=time.monotonic,
+            indexes=files.open_indexes(self.folders.state),
+            tidy=files.give_back,
+            stale=FreshnessFile(self.folders.state).read,
+            references=ReferenceFiles(),
+            usage=lambda: self.usage,
+        )
+        return RoutingService(self.skills, tools)
 
-    def _open_vectors(self) -> "VectorStore":
+    @cached_property
+    def _vectors(self) -> "VectorStore":
         """Return the vectors that routing and examples share."""
-        if self._vectors is None:
-            self._vectors = self.state.open_vectors()
-        return self._vectors
+        return self.state.open_vectors()
 
-    @property
+    @cached_property
     def examples(self) -> "ExampleService":
         """What learns how people ask for a skill, made on first use."""
-        if self._examples is None:
-            from prowess.host.store.routing import ExamplesFile
-            from prowess.runtime.route.examples import ExampleService
+        from prowess.host.store.routing import ExamplesFile
+        from prowess.runtime.route.examples import ExampleService
 
-            store = ExamplesFile(self.folders.state, self.state.hold)
-            self._examples = ExampleService(self.skills, self.routing, store, self._open_vectors())
-        return self._examples
+        store = ExamplesFile(self.folders.state, self.state.hold)
+        return ExampleService(self.skills, self.routing, store, self._vectors)
 
-    @property
+    @cached_property
     def scanning(self) -> "ScanService":
         """What looks for harm in skills, made on first use."""
-        if self._scanning is None:
-            from prowess.host.safety import AcceptanceFile
-            from prowess.runtime.scan import ScanPorts, ScanService
-            from prowess.spans import deadline
+        from prowess.host.safety import AcceptanceFile
+        from prowess.runtime.scan import ScanPorts, ScanService
+        from prowess.spans import deadline
 
-            tools = ScanPorts(
-                open_acceptances=lambda: AcceptanceFile(self.folders.state, self.state.hold),
-                reports=self.state.reports,
-                egress=lambda: self.skills.settings.skills.safety.egress,
-                trusted_names=self._list_trusted,
-                seconds=time.thread_time,
-                now=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                clock=time.time,
-                deadline=deadline,
-            )
-            self._scanning = ScanService(tools)
-        return self._scanning
+        tools = ScanPorts(
+            open_acceptances=lambda: AcceptanceFile(self.folders.state, self.state.hold),
+            reports=self.state.reports,
+            egress=lambda: self.skills.settings.skills.safety.egress,
+            trusted_names=self._list_trusted,
+            seconds=time.thread_time,
+            now=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            clock=time.time,
+            deadline=deadline,
+        )
+        return ScanService(tools)
 
     def _list_trusted(self) -> list[str]:
         """Return the names of skills that somebody vouched for: bundled and managed ones."""
@@ -186,20 +169,18 @@ class Runtime:
         sources = FolderSources(workspace, self.folders, (Tier.BUNDLED, Tier.MANAGED))
         return [skill.name for skill in sources.scan(self.skills.settings).skills]
 
-    @property
+    @cached_property
     def usage(self) -> "UsageLog":
         """The log of what became of skills, opened by the first use."""
-        if self._usage is None:
-            from prowess.host.store.usage import local_day
-            from prowess.runtime.usage import UsageLog, know_names
+        from prowess.host.store.usage import local_day
+        from prowess.runtime.usage import UsageLog, know_names
 
-            self._usage = UsageLog(
-                self.state.open_usage(),
-                known=know_names(self.skills),
-                now_ms=lambda: time.time_ns() // 1_000_000,
-                day_of=local_day,
-            )
-        return self._usage
+        return UsageLog(
+            self.state.open_usage(),
+            known=know_names(self.skills),
+            now_ms=lambda: time.time_ns() // 1_000_000,
+            day_of=local_day,
+        )
 
     def language_model(self) -> "LanguageModel":
         """Return the user's own language model; nothing is asked yet.
@@ -232,14 +213,12 @@ class Runtime:
 
         return Sessions(self.skills, self.store)
 
-    @property
+    @cached_property
     def workshop(self) -> "WorkshopService":
         """What turns corrections and experience into proposals, made on first use."""
-        if self._workshop is None:
-            from prowess.wiring.workshop import open_workshop
+        from prowess.wiring.workshop import open_workshop
 
-            self._workshop = open_workshop(self)
-        return self._workshop
+        return open_workshop(self)
 
     def run(
         self, agent: str | None = None, session: str | None = None, *, process_wide: bool = True
@@ -254,12 +233,15 @@ class Runtime:
         """
         from prowess.runtime.run import RunContext, RunRequest
 
-        if self._runs is None:
-            from prowess.wiring.run import open_runs
-
-            self._runs = open_runs(self)
         asked = RunRequest(agent_id=agent, session_id=session, process_wide=process_wide)
         return RunContext(self._runs, asked)
+
+    @cached_property
+    def _runs(self) -> "RunPorts":
+        """What every run needs of the world."""
+        from prowess.wiring.run import open_runs
+
+        return open_runs(self)
 
     def watching(self) -> "Watching":
         """Return what keeps the service up to date while the process lives."""
@@ -299,12 +281,15 @@ class Runtime:
 
     def close(self) -> None:
         """Give back what was opened."""
-        for opened in (*self.judges, self._store, self._vectors, self._usage):
+        kept = vars(self)
+        # What was not used was not made; routing and examples hold what is given back.
+        made = [kept.pop(name, None) for name in ("store", "_vectors", "usage")]
+        for opened in (*self.judges, *made):
             if opened is not None:
                 opened.close()
         self.state.close()
-        self._usage = None
-        self._store, self._vectors, self._routing, self._examples = None, None, None, None
+        for name in ("routing", "examples"):
+            kept.pop(name, None)
 
 
 def open_runtime(

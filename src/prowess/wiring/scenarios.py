@@ -46,6 +46,7 @@ from prowess.evaluation.scenarios import (
 )
 from prowess.host.config.file import FILE_NAME
 from prowess.host.files.state_files import write_private
+from prowess.spans import heard
 from prowess.wire import workshop as wire_workshop
 from prowess.wiring.library import Runtime, open_runtime
 
@@ -112,7 +113,8 @@ def run_scenarios(
         keep: whether their folders are left for a person to look at.
     """
     pool = ThreadPoolExecutor(max_workers=concurrency, thread_name_prefix="prowess-qa")
-    with _listen() as log:
+    log = _Log()
+    with heard(log, logging.INFO, _LOGGER):
         try:
             yield from pool.map(lambda scenario: _play(scenario, log, keep=keep), scenarios)
         finally:
@@ -353,16 +355,3 @@ class _Log(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._lines[record.thread or threading.get_ident()].append(record.getMessage())
-
-
-@contextmanager
-def _listen() -> Iterator[_Log]:
-    logger, log = logging.getLogger(_LOGGER), _Log()
-    level = logger.level
-    logger.addHandler(log)
-    logger.setLevel(logging.INFO)
-    try:
-        yield log
-    finally:
-        logger.removeHandler(log)
-        logger.setLevel(level)

@@ -26,16 +26,23 @@ from prowess import __version__
 from prowess.errors import GatewayStartError
 from prowess.evaluation.routing import RoutingTestPorts, RoutingTests
 from prowess.gateway.calls import Client, ClientScope
-from prowess.gateway.dispatch import MethodTable
+from prowess.gateway.dispatch import MethodTable, collect_methods
 from prowess.gateway.http import PAGE, StudioFiles, build_app, page_files
 from prowess.gateway.hub import Hub
 from prowess.gateway.limits import GatewayOptions
-from prowess.gateway.methods.proposals import proposal_methods
+from prowess.gateway.methods.proposals import ProposalMethods
 from prowess.gateway.methods.services import Installs, RemovalHelpers, Services
-from prowess.gateway.methods.sharing import SharingServices, change_methods, sharing_methods
-from prowess.gateway.methods.skills import proof_methods, skill_methods
-from prowess.gateway.methods.studio import INDEXING, RecentRoutes, StudioServices, studio_methods
-from prowess.gateway.methods.system import count_database, health, snapshot, system_methods
+from prowess.gateway.methods.sharing import ChangeMethods, SharingMethods, SharingServices
+from prowess.gateway.methods.skills import ProofMethods, SkillMethods
+from prowess.gateway.methods.studio import INDEXING, RecentRoutes, StudioMethods, StudioServices
+from prowess.gateway.methods.system import (
+    ClientMethods,
+    SystemMethods,
+    absent_methods,
+    count_database,
+    health,
+    snapshot,
+)
 from prowess.gateway.server import gateway_server
 from prowess.host.config.file import to_settings
 from prowess.host.config.writer import ConfigStore
@@ -59,13 +66,13 @@ from prowess.safety.rules.table import Acceptance
 from prowess.safety.web_addresses import is_this_machine
 from prowess.settings import GatewaySettings, SpecMode
 from prowess.skills.validation import Report
+from prowess.spans import heard
 from prowess.wiring.doctor import open_connecting, open_harnesses
 from prowess.wiring.events import (
     OTLP_VARIABLE,
     FleetMember,
     News,
     OneAtATime,
-    heard,
     logging_to,
     open_telemetry,
 )
@@ -365,17 +372,14 @@ def _publisher(hub: Hub, mcp: McpEndpoint) -> Callable[[str, dict[str, object]],
 
 
 def _table(runtime: Runtime, services: Services, hub: Hub, told: Callable[[], None]) -> MethodTable:
-    return MethodTable(
-        (
-            *system_methods(services),
-            *skill_methods(services),
-            *change_methods(services),
-            *proposal_methods(services, lambda agent: list_proofs(runtime, agent)),
-            *proof_methods(services, open_proof(runtime)),
-            *studio_methods(services, open_studio(runtime, hub)),
-            *sharing_methods(open_shared(runtime, told)),
-        )
+    groups = (
+        *(group(services) for group in (SystemMethods, ClientMethods, SkillMethods, ChangeMethods)),
+        ProposalMethods(services, lambda agent: list_proofs(runtime, agent)),
+        ProofMethods(services, open_proof(runtime)),
+        StudioMethods(services, open_studio(runtime, hub)),
+        SharingMethods(open_shared(runtime, told)),
     )
+    return MethodTable((*collect_methods(*groups), *absent_methods()))
 
 
 def _services(

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import nullcontext
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from prowess.errors import ConfigSyntaxError
@@ -49,24 +50,18 @@ class StateStores:
         in_fleet: bool = True,
     ) -> None:
         self._skills, self._config, self._folder, self._environ = skills, config, folder, environ
-        # It holds as long as the process: a store that is open does not move.
-        self._url: str | None = None
         self._database: Database | None = None
-        self._files: SharedFiles | None = None
-        self._reports: SqliteReports | None = None
         self._in_fleet = in_fleet
 
-    @property
+    # It holds as long as the process: a store that is open does not move.
+    @cached_property
     def database_url(self) -> str:
         """Where the fleet that this machine is part of keeps its state; empty where it is none.
 
         It may hold a password, so it is never shown.
         """
-        if self._url is None:
-            self._url = self._find_url() if self._in_fleet else ""
-        return self._url
-
-    def _find_url(self) -> str:
+        if not self._in_fleet:
+            return ""
         given = self._environ.get(DATABASE_VARIABLE, "").strip()
         # From the file itself: who opens a store has not asked for the settings yet. The shape says
         # whether it is set, and most files need not be read again to find that it is not.
@@ -151,33 +146,30 @@ class StateStores:
 
         return SqliteVectors(self._path(VECTORS_FILE))
 
-    @property
+    @cached_property
     def reports(self) -> SqliteReports:
         """What the scanner reported, for every process that has this state."""
-        if self._reports is None:
-            path = self._path(REPORTS_FILE)
-            if self.database_url:
-                from prowess.host.store.fleet.caches import SharedReports
+        path = self._path(REPORTS_FILE)
+        if not self.database_url:
+            return SqliteReports(path)
+        from prowess.host.store.fleet.caches import SharedReports
 
-                self._reports = SharedReports(path, self.open_database())
-            else:
-                self._reports = SqliteReports(path)
-        return self._reports
+        return SharedReports(path, self.open_database())
 
-    @property
+    @cached_property
     def files(self) -> "SharedFiles | None":
         """The small files that a fleet has in common; None where this machine is in none."""
-        if self._files is None and self.database_url:
-            from prowess.host.store.fleet.files import SharedFile, SharedFiles
-            from prowess.host.store.routing import EXAMPLES_FILE, THRESHOLDS_FILE
+        if not self.database_url:
+            return None
+        from prowess.host.store.fleet.files import SharedFile, SharedFiles
+        from prowess.host.store.routing import EXAMPLES_FILE, THRESHOLDS_FILE
 
-            names = (ACCEPTANCES_FILE, EXAMPLES_FILE, THRESHOLDS_FILE)
-            shared = {name: SharedFile(self._path(name)) for name in names}
-            shared[FILE_NAME] = SharedFile(
-                self._config.path, self._without_own, self._with_own, has_revisions=True
-            )
-            self._files = SharedFiles(self.open_database(), self._folder, shared)
-        return self._files
+        names = (ACCEPTANCES_FILE, EXAMPLES_FILE, THRESHOLDS_FILE)
+        shared = {name: SharedFile(self._path(name)) for name in names}
+        shared[FILE_NAME] = SharedFile(
+            self._config.path, self._without_own, self._with_own, has_revisions=True
+        )
+        return SharedFiles(self.open_database(), self._folder, shared)
 
     def hold(self, path: str) -> "AbstractContextManager[None]":
         """Keep other writers of one of those files out, here and in the fleet."""
@@ -221,8 +213,8 @@ class StateStores:
 
     def close(self) -> None:
         """Give back what was opened; a later use opens it again."""
-        if self._reports is not None:
-            self._reports.close()
+        if "reports" in vars(self):
+            self.reports.close()
         if self._database is not None:
             self._database.close()
 

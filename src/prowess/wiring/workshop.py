@@ -16,13 +16,15 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prowess.errors import ConfigError, ContainmentError, ModelError, ProwessError, StoreError
 from prowess.host.config.file import ConfigFile
+from prowess.host.files.state_files import open_readonly
 from prowess.host.store.proposals import StoredCounters, copy_workshop
 from prowess.host.writers.change import SkillFolder
 from prowess.routing.model import Decision, Route
@@ -40,8 +42,6 @@ from prowess.workshop.proposal import skill_name
 from prowess.workshop.similar import Neighbour
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from prowess.runtime.experience import ExperienceService
     from prowess.runtime.experience_drafts import ExperiencePorts
     from prowess.runtime.sessions import MissedCorrections, SessionReports
@@ -333,11 +333,11 @@ class _Other(Runtime):
         self._first = runtime
         self.state = runtime.state.rehearse(state) if rehearses else runtime.state
 
-    @property
+    @cached_property
     def scanning(self) -> ScanService:
         return self._first.scanning
 
-    @property
+    @cached_property
     def routing(self) -> RoutingService:
         return self._first.routing
 
@@ -347,17 +347,12 @@ def _copy_store(path: str, folder: str) -> None:
         return
     try:
         with (
-            closing(sqlite3.connect(f"file:{_quote(path)}?mode=ro", uri=True)) as source,
+            closing(open_readonly(path)) as source,
             closing(sqlite3.connect(os.path.join(folder, STORE_FILE))) as copy,
         ):
             source.backup(copy)
     except sqlite3.Error as error:
         raise StoreError(path, f"cannot be read ({error}): try again.") from error
-
-
-def _quote(path: str) -> str:
-    """Return a path as part of an address."""
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 @contextmanager
@@ -380,12 +375,12 @@ def open_missed_corrections(
 _MOST_SECONDS = 10.0
 
 
-def open_experience(runtime: Runtime) -> "AbstractContextManager[ExperienceService]":
+def open_experience(runtime: Runtime) -> "ExperienceService":
     """Return what learns from traces."""
     # Late, as all that reads traces: most of what is learned comes from turns.
     from prowess.runtime.experience import ExperienceService
 
-    return nullcontext(ExperienceService(_trace_ports(runtime, runtime)))
+    return ExperienceService(_trace_ports(runtime, runtime))
 
 
 @contextmanager

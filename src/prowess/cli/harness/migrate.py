@@ -13,7 +13,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import click
 
@@ -23,7 +22,7 @@ from prowess.errors import ConfigKeyError, PathError, ProposalError, ProwessErro
 from prowess.host.config.file import parse
 from prowess.host.config.writer import ConfigStore, check_value, write
 from prowess.host.files.containment import Root
-from prowess.host.files.state_files import read_mapping, write_private
+from prowess.host.files.state_files import open_readonly, read_mapping, write_private
 from prowess.host.sources.roots import expand_path
 from prowess.host.writers.repairs import copy_skill
 from prowess.host.writers.trash import SkillRemoval
@@ -222,7 +221,7 @@ def _read_records(database: Path) -> list[dict[str, Any]]:
     if not database.is_file():
         return []
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)) as opened:
+        with closing(open_readonly(str(database))) as opened:
             return [json.loads(text) for (text,) in opened.execute(_PENDING)]
     except (sqlite3.Error, ValueError) as error:
         raise PathError(str(database), f"cannot be read: {error}.") from error

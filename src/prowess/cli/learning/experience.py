@@ -23,9 +23,9 @@ from prowess.cli.render import (
     print_text,
     shortened,
 )
-from prowess.cli.terminal import Common, LazyGroup, common
+from prowess.cli.terminal import Common, LazyGroup, common, complete_by
 from prowess.cli.workshop.proposals import next_steps
-from prowess.errors import PathError, ProwessError
+from prowess.errors import PathError
 from prowess.experience.draft import NO_TASK
 from prowess.experience.redaction import remove_secrets
 from prowess.host.harness.transcripts import reasons
@@ -49,17 +49,11 @@ from prowess.wiring.workshop import open_experience
 _MOST_CHARS = 60
 
 
-def _complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    try:
-        with (
-            open_runtime(ctx.params.get("workspace")) as runtime,
-            open_experience(runtime) as service,
-        ):
-            found = service.list(agent_id=ctx.params.get("agent") or "")
-    except ProwessError:
-        # A person is typing: the command itself will say what is wrong.
-        return []
-    return [draft.id for draft in found.known if draft.id.startswith(incomplete)]
+_complete = complete_by(
+    lambda runtime, agent: (
+        one.id for one in open_experience(runtime).list(agent_id=agent or "").known
+    )
+)
 
 
 @click.command("list")
@@ -69,8 +63,8 @@ def list_command(given: Common) -> int:
 
     Example: prowess experience list --json
     """
-    with open_runtime(given.workspace) as runtime, open_experience(runtime) as service:
-        found = service.list(agent_id=given.agent_id)
+    with open_runtime(given.workspace) as runtime:
+        found = open_experience(runtime).list(agent_id=given.agent_id)
     if given.as_json:
         print_json(wire_experience.drafts(found))
         return 0
@@ -112,8 +106,10 @@ def promote_command(given: Common, draft_id: str, *, name: str | None, dry_run: 
 
     Example: prowess experience promote 20260101-101500-open-mail --name open-mail
     """
-    with open_runtime(given.workspace) as runtime, open_experience(runtime) as service:
-        done = service.promote(draft_id, name=name, agent_id=given.agent_id, dry_run=dry_run)
+    with open_runtime(given.workspace) as runtime:
+        done = open_experience(runtime).promote(
+            draft_id, name=name, agent_id=given.agent_id, dry_run=dry_run
+        )
     if given.as_json:
         print_json(wire_experience.promoted(done))
         return 0
@@ -139,8 +135,8 @@ def clean_command(given: Common, *, dry_run: bool) -> int:
 
     Example: prowess experience clean --dry-run
     """
-    with open_runtime(given.workspace) as runtime, open_experience(runtime) as service:
-        done = service.clean(agent_id=given.agent_id, dry_run=dry_run)
+    with open_runtime(given.workspace) as runtime:
+        done = open_experience(runtime).clean(agent_id=given.agent_id, dry_run=dry_run)
     if given.as_json:
         print_json(wire_experience.cleaned(done))
     else:
@@ -172,7 +168,8 @@ def restore_command(given: Common, trash_id: str | None) -> int:
 
     Example: prowess experience restore 202601011015-0a1b2c3d4e5f
     """
-    with open_runtime(given.workspace) as runtime, open_experience(runtime) as service:
+    with open_runtime(given.workspace) as runtime:
+        service = open_experience(runtime)
         if trash_id is None:
             trashed = service.trashed(agent_id=given.agent_id)
             if given.as_json:
@@ -286,7 +283,8 @@ def build_command(
     Example: prowess experience build session.jsonl --dry-run
     """
     heap = _read(paths, None if shape == "auto" else TraceShape(shape))
-    with open_runtime(given.workspace) as runtime, open_experience(runtime) as service:
+    with open_runtime(given.workspace) as runtime:
+        service = open_experience(runtime)
         bar = ProgressBar()
         built = service.build(
             heap.traces, agent_id=given.agent_id, again=again, dry_run=dry_run, progress=bar

@@ -18,6 +18,7 @@ from prowess.cli.render import (
 from prowess.cli.terminal import CommandGroup, json_option
 from prowess.evaluation.scenarios import Broken, Scenario
 from prowess.host.evaluation import ScenarioFile, read_scenarios
+from prowess.wire.skills import pick
 
 if TYPE_CHECKING:
     from prowess.wiring.scenarios import Played, StepResult
@@ -74,8 +75,7 @@ def suite_json(finished: "Sequence[Played]", problems: Sequence[str]) -> dict[st
 
 def _scenario(one: "Played") -> dict[str, object]:
     shown: dict[str, object] = {
-        "name": one.scenario.name,
-        "passed": one.passed,
+        **pick(one, "scenario.name=name passed"),
         "seconds": round(one.seconds, 3),
         "steps": [_step(result) for result in one.results],
     }
@@ -84,13 +84,8 @@ def _scenario(one: "Played") -> dict[str, object]:
 
 def _step(result: "StepResult") -> dict[str, object]:
     return {
-        "line": result.step.line or None,
-        "title": result.step.title,
-        "outcome": result.outcome.value,
-        "mismatches": [
-            {"place": found.place, "expected": found.expected, "seen": found.seen}
-            for found in result.mismatches
-        ],
+        **pick(result, "step.line?=line step.title=title outcome"),
+        "mismatches": [pick(found, "place expected seen") for found in result.mismatches],
     }
 
 
@@ -166,8 +161,7 @@ def list_command(folders: tuple[str, ...], *, as_json: bool) -> int:
         print_json(
             {
                 "scenarios": [
-                    {"name": file.name, "path": file.path, "summary": _summary(file)}
-                    for file in fine
+                    {**pick(file, "name path"), "summary": _summary(file)} for file in fine
                 ],
                 "problems": _problems(broken),
             }

@@ -16,7 +16,7 @@ from prowess.proof.freshness import FreshState, SkillFreshness
 from prowess.runtime.proof.fresh import FixProposal, describe
 from prowess.skills.text import clean
 from prowess.wire import safety as wire_proof
-from prowess.wire.skills import Json
+from prowess.wire.skills import Json, pick
 from prowess.wiring import Runtime, open_runtime
 from prowess.wiring.proof import open_freshness
 from prowess.wiring.skill_tests import ImproveRequest, improve_skills
@@ -94,13 +94,7 @@ def _print_fixes(fixes: Sequence[FixProposal]) -> None:
 
 
 def _fix(one: FixProposal) -> Json:
-    return {
-        "skill": one.skill,
-        "line": one.line,
-        "proposal": one.proposal_id or None,
-        "status": one.state or None,
-        "problem": one.problem or None,
-    }
+    return pick(one, "skill line proposal_id?=proposal state?=status problem?")
 
 
 def fresh_sarif(found: Sequence[SkillFreshness]) -> Json:

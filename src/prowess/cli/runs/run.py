@@ -23,7 +23,7 @@ from prowess.cli.render import (
     print_table,
     print_text,
 )
-from prowess.cli.terminal import Common, common, message_of
+from prowess.cli.terminal import Common, common, fail, message_of
 from prowess.errors import ProwessError
 from prowess.host.processes.facts import find_program
 from prowess.host.processes.foreground import (
@@ -46,7 +46,6 @@ from prowess.skills.invocation import (
 from prowess.skills.text import clean, cut_listed, one_line
 from prowess.wire import runs as wire_runs
 from prowess.wire import skills as wire
-from prowess.wire.skills import error as wire_error
 from prowess.wiring import Runtime, open_runtime, run_until_signal
 
 if TYPE_CHECKING:
@@ -158,9 +157,6 @@ def _show_version(runtime: Runtime, agent: str | None, *, as_json: bool) -> None
     sys.stdout.flush()
 
 
-_FAILED = 1
-
-
 @click.command(
     "run",
     # What follows the command's first word is the command's, whatever it looks like.
@@ -195,7 +191,7 @@ def run_command(
                 return _run(run, command)
     except ProwessError as error:
         # Here, for the word --json may be one of COMMAND's.
-        return _refuse(error, as_json=given.as_json)
+        return fail(error, as_json=given.as_json)
 
 
 def _check(command: Sequence[str], session: str | None, *, as_json: bool, dry_run: bool) -> None:
@@ -214,14 +210,6 @@ def _run(run: "Run", command: Sequence[str]) -> int:
     with holding_signals() as held, write_prompt_file(run.prompt) as path:
         environment = {**run.environ, VARIABLE: path}
         return run_foreground(command, environment, tell=print_error, held=held)
-
-
-def _refuse(error: ProwessError, *, as_json: bool) -> int:
-    if as_json:
-        print_json(wire_error(error.code, str(error)))
-    else:
-        print_error(str(error))
-    return _FAILED
 
 
 def _show(run: "Run", command: Sequence[str], *, as_json: bool) -> None:

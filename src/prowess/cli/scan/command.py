@@ -36,7 +36,7 @@ from prowess.cli.scan.report import (
     target_places,
     to_sarif,
 )
-from prowess.cli.terminal import Common, common, find_near, json_option
+from prowess.cli.terminal import Common, common, fail, find_near, json_option
 from prowess.errors import AcceptanceError, ModelError, PathError, ProwessError, explain_failure
 from prowess.host.sources.skill_files import ScanPlace, read_targets
 from prowess.runtime.scan import Scanned, ScanReviewer, worst
@@ -150,11 +150,8 @@ def _answer(workspace: str | None, answer: Callable[[Runtime], int], *, as_json:
         with open_runtime(workspace) as runtime:
             return answer(runtime)
     except ProwessError as error:
-        if as_json:
-            print_json(wire_error(error.code, str(error)))
-        else:
-            print_error(str(error))
-        return FINDING if isinstance(error, AcceptanceError) else ERROR
+        code = FINDING if isinstance(error, AcceptanceError) else ERROR
+        return fail(error, as_json=as_json, code=code)
 
 
 _MOST_LINES = 12
@@ -393,7 +390,8 @@ def paths_command(
             printer = Printer(active=style == "text", verbose=verbose)
             found = _scan(runtime, places, chosen, printer, review_of(runtime, asked=review))
     except ProwessError as error:
-        return _refuse_scan(_name_near(error, paths), as_json=style != "text")
+        # Nothing was scanned, which must not look like a scan that found something.
+        return fail(_name_near(error, paths), as_json=style != "text", code=ERROR)
     return _answer_command(found, style, fail_on)
 
 
@@ -467,12 +465,3 @@ def _answer_command(found: Sequence[Scanned], style: str, fail_on: str) -> int:
         return ERROR
     failing = {ScanVerdict.QUARANTINE} | ({ScanVerdict.WARN} if fail_on == "warn" else set())
     return FINDING if verdict in failing else 0
-
-
-def _refuse_scan(error: ProwessError, *, as_json: bool) -> int:
-    """Nothing was scanned, which must not look like a scan that found something."""
-    if as_json:
-        print_json(wire_error(error.code, str(error)))
-    else:
-        print_error(str(error))
-    return ERROR

@@ -22,13 +22,15 @@ from prowess.cli.render import (
 from prowess.cli.terminal import CommandGroup, json_option, log_options
 from prowess.hub.model import HubRole, TokenScope
 from prowess.hub.people import TokenEntry
-from prowess.wire.skills import compact
+from prowess.wire.skills import compact, pick
 from prowess.wiring.serve import ServeRequest, serve_hub
 from prowess.wiring.sharing.hub import OpenHub, measure, opened_hub
 
 _FAILED = 1
 _THOUSAND = 1000
 _PORT = 18790
+# As JSON, and as a line.
+_Done = tuple[dict[str, Any], str]
 
 
 def _hub_options(function: Callable[..., int]) -> Callable[..., int]:
@@ -55,7 +57,30 @@ def _on_hub(function: Callable[..., int]) -> Callable[..., int]:
         with opened_hub(folder, url) as hub:
             return function(hub, **rest)
 
-    return _hub_options(call)
+    return _hub_options(json_option(call))
+
+
+def _deed(group: click.Group, name: str) -> Callable[[Callable[..., _Done]], click.Command]:
+    """Make a command of what changes something: it returns what programs and people are told."""
+
+    def make(function: Callable[..., _Done]) -> click.Command:
+        @wraps(function)
+        # Whatever click hands on.
+        def call(hub: OpenHub, *, as_json: bool, **rest: Any) -> int:  # noqa: ANN401
+            said, text = function(hub, **rest)
+            if as_json:
+                print_json(said)
+            else:
+                print_text(text, "green")
+            return 0
+
+        # Its own options come before those that all commands have.
+        own = vars(call).pop("__click_params__", [])
+        made = _on_hub(call)
+        vars(made)["__click_params__"] += own
+        return group.command(name)(made)
+
+    return make
 
 
 @click.group("hub", cls=CommandGroup)
@@ -126,7 +151,6 @@ def token_group() -> None:
 @click.option("--operator", "is_operator", is_flag=True, help="For everything, in all namespaces.")
 @click.option("--days", type=click.IntRange(1, 3650), help="How long it is good for.")
 @_on_hub
-@json_option
 def token_create_command(
     hub: OpenHub,
     person: str,
@@ -160,20 +184,15 @@ def token_create_command(
 
 
 def _show_token(entry: TokenEntry) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "person": entry.person,
-        "scopes": list(entry.scopes),
-        "operator": entry.is_operator,
-        "createdAt": entry.created_ms,
-        "expiresAt": entry.expires_ms,
-        "revokedAt": entry.revoked_ms,
-    }
+    return pick(
+        entry,
+        "id person scopes is_operator created_ms=createdAt expires_ms=expiresAt"
+        " revoked_ms=revokedAt",
+    )
 
 
 @token_group.command("list")
 @_on_hub
-@json_option
 def token_list_command(hub: OpenHub, *, as_json: bool) -> int:
     """List all tokens, without the tokens themselves."""
     found = hub.service.people.list_tokens()
@@ -195,16 +214,14 @@ def token_list_command(hub: OpenHub, *, as_json: bool) -> int:
     return 0
 
 
-@token_group.command("revoke")
+@_deed(token_group, "revoke")
 @click.argument("token_id", metavar="ID")
-@_on_hub
-@json_option
-def token_revoke_command(hub: OpenHub, token_id: str, *, as_json: bool) -> int:
+def token_revoke_command(hub: OpenHub, token_id: str) -> _Done:
     """Let the token with ID open nothing any more, at once."""
     hub.service.people.revoke_token(token_id)
     row = {"event": "hub.token", "skill": token_id, "by": hub.operator.person}
     hub.audit.note({**row, "outcome": "revoked"})
-    return _say({"id": token_id, "revoked": True}, f"{token_id} is revoked.", as_json=as_json)
+    return {"id": token_id, "revoked": True}, f"{token_id} is revoked."
 
 
 @hub_command.group("namespace", cls=CommandGroup)
@@ -221,15 +238,13 @@ _reviewed = click.option(
 )
 
 
-@namespace_group.command("create")
+@_deed(namespace_group, "create")
 @click.argument("name")
 @_public
 @_reviewed
-@_on_hub
-@json_option
 def namespace_create_command(
-    hub: OpenHub, name: str, *, is_public: bool | None, is_reviewed: bool | None, as_json: bool
-) -> int:
+    hub: OpenHub, name: str, *, is_public: bool | None, is_reviewed: bool | None
+) -> _Done:
     """Make the namespace NAME: private, and without review, unless you say otherwise.
 
     Example: prowess hub namespace create acme --review
@@ -237,34 +252,26 @@ def namespace_create_command(
     made = hub.service.people.create_namespace(
         name, is_public=bool(is_public), is_reviewed=bool(is_reviewed)
     )
-    said = {"name": made.name, "public": made.is_public, "reviewed": made.is_reviewed}
-    return _say(said, f"{made.name} is made.", as_json=as_json)
+    return pick(made, "name is_public is_reviewed"), f"{made.name} is made."
 
 
-@namespace_group.command("change")
+@_deed(namespace_group, "change")
 @click.argument("name")
 @_public
 @_reviewed
-@_on_hub
-@json_option
 def namespace_change_command(
-    hub: OpenHub, name: str, *, is_public: bool | None, is_reviewed: bool | None, as_json: bool
-) -> int:
+    hub: OpenHub, name: str, *, is_public: bool | None, is_reviewed: bool | None
+) -> _Done:
     """Change who reads the namespace NAME, and whether its versions are reviewed."""
     made = hub.service.people.change_namespace(name, is_public=is_public, is_reviewed=is_reviewed)
-    said = {"name": made.name, "public": made.is_public, "reviewed": made.is_reviewed}
-    return _say(said, f"{made.name} is changed.", as_json=as_json)
+    return pick(made, "name is_public is_reviewed"), f"{made.name} is changed."
 
 
-@namespace_group.command("role")
+@_deed(namespace_group, "role")
 @click.argument("name")
 @click.argument("person")
 @click.argument("role", type=click.Choice([*(one.value for one in HubRole), "none"]))
-@_on_hub
-@json_option
-def namespace_role_command(
-    hub: OpenHub, name: str, person: str, role: str, *, as_json: bool
-) -> int:
+def namespace_role_command(hub: OpenHub, name: str, person: str, role: str) -> _Done:
     """Give PERSON a role in the namespace NAME, or `none`.
 
     A reader sees it, a publisher publishes, labels and yanks, a reviewer says yes to what others
@@ -275,22 +282,18 @@ def namespace_role_command(
     hub.service.people.set_role(name, person, None if role == "none" else HubRole(role))
     row = {"event": "hub.role", "skill": name, "by": hub.operator.person}
     hub.audit.note({**row, "outcome": f"{person}: {role}"})
-    said = {"namespace": name, "person": person, "role": role}
-    return _say(said, f"{person} is {role} in {name}.", as_json=as_json)
+    return {"namespace": name, "person": person, "role": role}, f"{person} is {role} in {name}."
 
 
 @namespace_group.command("list")
 @_on_hub
-@json_option
 def namespace_list_command(hub: OpenHub, *, as_json: bool) -> int:
     """List namespaces with their people."""
     found = hub.service.people.list_namespaces()
     if as_json:
         rows = [
             {
-                "name": one.name,
-                "public": one.is_public,
-                "reviewed": one.is_reviewed,
+                **pick(one, "name is_public is_reviewed"),
                 "roles": {person: role.value for person, role in people.items()},
             }
             for one, people in found
@@ -312,7 +315,6 @@ def review_group() -> None:
 
 @review_group.command("list")
 @_on_hub
-@json_option
 def review_list_command(hub: OpenHub, *, as_json: bool) -> int:
     """List the versions that wait, the oldest first."""
     found = hub.service.list_pending(hub.operator)
@@ -320,8 +322,7 @@ def review_list_command(hub: OpenHub, *, as_json: bool) -> int:
         rows = [
             {
                 "skill": skill.address,
-                "version": one.version,
-                "publisher": one.publisher,
+                **pick(one, "version publisher"),
                 "verdict": one.scan.get("verdict"),
                 "contentDigest": one.digest,
             }
@@ -337,37 +338,30 @@ def review_list_command(hub: OpenHub, *, as_json: bool) -> int:
     return 0
 
 
-@review_group.command("approve")
+@_deed(review_group, "approve")
 @click.argument("skill", metavar="NAMESPACE/NAME")
 @click.argument("version")
-@_on_hub
-@json_option
-def review_approve_command(hub: OpenHub, skill: str, version: str, *, as_json: bool) -> int:
+def review_approve_command(hub: OpenHub, skill: str, version: str) -> _Done:
     """Let everybody with access have a version; nobody approves their own."""
     hub.service.review(hub.operator, skill, version, approve=True)
     said = {"skill": skill, "version": version, "state": "published"}
-    return _say(said, f"{skill}@{version} is published.", as_json=as_json)
+    return said, f"{skill}@{version} is published."
 
 
-@review_group.command("reject")
+@_deed(review_group, "reject")
 @click.argument("skill", metavar="NAMESPACE/NAME")
 @click.argument("version")
 @click.option("--reason", required=True, help="What is wrong with it.")
-@_on_hub
-@json_option
-def review_reject_command(
-    hub: OpenHub, skill: str, version: str, *, reason: str, as_json: bool
-) -> int:
+def review_reject_command(hub: OpenHub, skill: str, version: str, *, reason: str) -> _Done:
     """Refuse a version; its number stays taken."""
     hub.service.review(hub.operator, skill, version, approve=False, reason=reason)
     said = {"skill": skill, "version": version, "state": "rejected"}
-    return _say(said, f"{skill}@{version} is rejected.", as_json=as_json)
+    return said, f"{skill}@{version} is rejected."
 
 
 @hub_command.command("versions")
 @click.argument("skill", metavar="NAMESPACE/NAME")
 @_on_hub
-@json_option
 def versions_command(hub: OpenHub, skill: str, *, as_json: bool) -> int:
     """List the versions of a skill with their states, labels and digests."""
     found = hub.service.find(hub.operator, skill)
@@ -376,17 +370,14 @@ def versions_command(hub: OpenHub, skill: str, *, as_json: bool) -> int:
     if as_json:
         rows = [
             {
-                "version": one.version,
-                "state": one.state.value,
+                **pick(one, "version state"),
                 "labels": sorted(name for name, at in labels.items() if at == one.version),
-                "contentDigest": one.digest,
-                "publisher": one.publisher,
-                "reviewer": one.reviewer or None,
+                **pick(one, "digest=contentDigest publisher reviewer?"),
                 "verdict": one.scan.get("verdict"),
             }
             for one in versions
         ]
-        print_json({"skill": found.address, "deprecated": found.deprecated, "versions": rows})
+        print_json({**pick(found, "address=skill deprecated"), "versions": rows})
         return 0
     if found.deprecated:
         print_text(f"deprecated: {found.deprecated}", "yellow")
@@ -396,73 +387,59 @@ def versions_command(hub: OpenHub, skill: str, *, as_json: bool) -> int:
     return 0
 
 
-@hub_command.command("label")
+@_deed(hub_command, "label")
 @click.argument("skill", metavar="NAMESPACE/NAME")
 @click.argument("label")
 @click.argument("version", required=False)
-@_on_hub
-@json_option
-def label_command(
-    hub: OpenHub, skill: str, label: str, version: str | None, *, as_json: bool
-) -> int:
+def label_command(hub: OpenHub, skill: str, label: str, version: str | None) -> _Done:
     """Let LABEL, such as stable or canary, stand for VERSION; without one it stands for none.
 
     Example: prowess hub label acme/notes stable 1.2.0
     """
     hub.service.label(hub.operator, skill, label, version)
     said = {"skill": skill, "label": label, "version": version}
-    return _say(said, f"{label} of {skill} is {version or 'nothing'}.", as_json=as_json)
+    return said, f"{label} of {skill} is {version or 'nothing'}."
 
 
-@hub_command.command("yank")
+@_deed(hub_command, "yank")
 @click.argument("skill", metavar="NAMESPACE/NAME")
 @click.argument("version")
 @click.option("--reason", required=True, help="What is wrong with it.")
-@_on_hub
-@json_option
-def yank_command(hub: OpenHub, skill: str, version: str, *, reason: str, as_json: bool) -> int:
+def yank_command(hub: OpenHub, skill: str, version: str, *, reason: str) -> _Done:
     """Take a version out of search, labels and updates; locks that name it can still fetch it."""
     hub.service.yank(hub.operator, skill, version, reason)
-    said = {"skill": skill, "version": version, "state": "yanked"}
-    return _say(said, f"{skill}@{version} is yanked.", as_json=as_json)
+    return {"skill": skill, "version": version, "state": "yanked"}, f"{skill}@{version} is yanked."
 
 
-@hub_command.command("deprecate")
+@_deed(hub_command, "deprecate")
 @click.argument("skill", metavar="NAMESPACE/NAME")
 @click.argument("message")
-@_on_hub
-@json_option
-def deprecate_command(hub: OpenHub, skill: str, message: str, *, as_json: bool) -> int:
+def deprecate_command(hub: OpenHub, skill: str, message: str) -> _Done:
     """Tell whoever takes a skill what to use instead; an empty MESSAGE takes that back."""
     hub.service.deprecate(hub.operator, skill, message)
     said = {"skill": skill, "deprecated": message}
-    return _say(said, f"{skill} is {'' if message else 'not '}deprecated.", as_json=as_json)
+    return said, f"{skill} is {'' if message else 'not '}deprecated."
 
 
-@hub_command.command("vouch")
+@_deed(hub_command, "vouch")
 @click.argument("skill", metavar="NAMESPACE/NAME")
-@_on_hub
-@json_option
-def vouch_command(hub: OpenHub, skill: str, *, as_json: bool) -> int:
+def vouch_command(hub: OpenHub, skill: str) -> _Done:
     """Let a skill whose name looks like an older one stand where its text belongs in a search."""
     hub.service.vouch(hub.operator, skill)
-    return _say({"skill": skill}, f"{skill} is vouched for.", as_json=as_json)
+    return {"skill": skill}, f"{skill} is vouched for."
 
 
-@hub_command.command("reindex")
-@_on_hub
-@json_option
-def reindex_command(hub: OpenHub, *, as_json: bool) -> int:
+@_deed(hub_command, "reindex")
+def reindex_command(hub: OpenHub) -> _Done:
     """Make the index anew, as another encoder needs it."""
     hub.database.change_encoder(*measure(hub.encoder))
     with ProgressBar() as bar:
         done = hub.service.reindex(bar)
-    return _say({"skills": done}, f"{done} skills are indexed.", as_json=as_json)
+    return {"skills": done}, f"{done} skills are indexed."
 
 
 @hub_command.command("audit")
 @_on_hub
-@json_option
 def audit_command(hub: OpenHub, *, as_json: bool) -> int:
     """Check the hub's log of decisions, and show its last lines.
 
@@ -471,8 +448,8 @@ def audit_command(hub: OpenHub, *, as_json: bool) -> int:
     found = hub.audit.check()
     rows = hub.audit.read(20)
     if as_json:
-        said = {"ok": not found.problem, "problem": found.problem or None, "head": found.head}
-        print_json({**said, "file": found.path, "lines": found.lines, "rows": rows})
+        said = {"ok": not found.problem, **pick(found, "problem? head")}
+        print_json({**said, **pick(found, "path=file lines"), "rows": rows})
         return _FAILED if found.problem else 0
     for row in rows:
         print_text(f"{row['time']} {row['event']} {row['skill']} {row['outcome']} by {row['by']}")
@@ -485,11 +462,3 @@ def audit_command(hub: OpenHub, *, as_json: bool) -> int:
 
 def _day(when: int | None) -> str:
     return "-" if when is None else str(datetime.fromtimestamp(when / _THOUSAND, UTC).date())
-
-
-def _say(said: dict[str, Any], text: str, *, as_json: bool) -> int:
-    if as_json:
-        print_json(said)
-    else:
-        print_text(text, "green")
-    return 0

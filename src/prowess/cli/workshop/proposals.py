@@ -11,20 +11,20 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import click
 
 from prowess.cli.render import asks, print_error, print_json, print_text
-from prowess.cli.terminal import Common, LazyGroup, common
-from prowess.errors import PathError, ProposalInputError, ProposalNotFoundError, ProwessError
+from prowess.cli.terminal import Common, LazyGroup, common, complete_by
+from prowess.errors import PathError, ProposalInputError, ProposalNotFoundError
 from prowess.host.harness.transcripts import RawTranscript, read_stream, read_transcript, reasons
 from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX
 from prowess.runtime.workshop.service import TurnSeen, WorkshopService
 from prowess.safety.paths import visible
 from prowess.skills.text import one_line
+from prowess.spans import heard
 from prowess.transcripts.turns import (
     Transcript,
     TranscriptShape,
@@ -33,6 +33,7 @@ from prowess.transcripts.turns import (
     read_turns,
 )
 from prowess.wire import workshop as wire_workshop
+from prowess.wire.skills import pick
 from prowess.wiring import Runtime, open_runtime
 from prowess.wiring.workshop import open_capture, open_rehearsal
 from prowess.workshop.proposal import Capture, Proposal, State, capture
@@ -95,14 +96,9 @@ def identified(function: _F) -> _F:
     return click.argument("proposal_id", metavar="ID", shell_complete=_complete)(function)
 
 
-def _complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    try:
-        with open_runtime(ctx.params.get("workspace")) as runtime:
-            found = runtime.workshop.list(agent_id=ctx.params.get("agent") or "")
-    except ProwessError:
-        # A person is typing: the command itself will say what is wrong.
-        return []
-    return [proposal.id for proposal in found if proposal.id.startswith(incomplete)]
+_complete = complete_by(
+    lambda runtime, agent: (one.id for one in runtime.workshop.list(agent_id=agent or ""))
+)
 
 
 def find_proposal(service: "WorkshopService", word: str, agent: str | None) -> Proposal:
@@ -186,24 +182,10 @@ class _Printed(logging.Handler):
         print_error(record.getMessage())
 
 
-@contextmanager
-def listening(handler: logging.Handler) -> Iterator[None]:
-    """Let a handler hear the workshop's log for as long as this lasts."""
-    log = logging.getLogger(_LOG)
-    level = log.level
-    log.addHandler(handler)
-    log.setLevel(min(level or logging.INFO, logging.INFO))
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(level)
-
-
 def log_to_terminal(ctx: click.Context) -> None:
     """Print the workshop's log on the error stream until the command ends."""
     if sys.stderr is not None:
-        ctx.with_resource(listening(_Printed()))
+        ctx.with_resource(heard(_Printed(), logging.INFO, _LOG))
 
 
 _MOST_CHARS = 160
@@ -332,7 +314,7 @@ class _Feed:
             agent_id=self.agent,
             session_id=said.session_id,
         )
-        with listening(log):
+        with heard(log, logging.INFO, _LOG):
             proposals = self.service.observe(seen)
         proposal = proposals[0] if proposals else None
         is_new = proposal is not None and proposal.id not in self.known
@@ -379,10 +361,7 @@ def heard_json(outcome: CaptureOutcome) -> dict[str, object]:
     return {
         "corrections": [
             {
-                "place": one.place,
-                "quote": one.quote or None,
-                "isNew": one.is_new,
-                "problem": one.problem or None,
+                **pick(one, "place quote? is_new=isNew problem?"),
                 "proposal": None if one.proposal is None else wire_workshop.proposal(one.proposal),
             }
             for one in outcome.heard

@@ -25,7 +25,7 @@ from prowess.runtime.workshop.ports import Counters
 from prowess.runtime.workshop.review import reviews_turns
 from prowess.settings import SettingProblem
 from prowess.wire import workshop as wire_workshop
-from prowess.wire.skills import setting_problem
+from prowess.wire.skills import pick, setting_problem
 from prowess.wiring import Runtime, open_runtime
 from prowess.wiring.workshop import find_missing_reviewer
 from prowess.workshop.proposal import ProposalEvent, State
@@ -195,9 +195,7 @@ def _switch(profile: str, *, enabled: bool, dry_run: bool, as_json: bool) -> int
     if switch.changes and not dry_run:
         backup = carry_out(config, switch)
     if as_json:
-        changes = [
-            {"key": one.key, "before": one.before, "after": one.after} for one in switch.changes
-        ]
+        changes = [pick(one, "key before after") for one in switch.changes]
         print_json({"path": config.path, "changes": changes, "backup": backup, "dryRun": dry_run})
         return 0
     _print_changes(switch, config.path, dry_run=dry_run)

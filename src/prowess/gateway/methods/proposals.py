@@ -1,10 +1,14 @@
 """The methods about proposals: what was learned, seen whole, and decided about by its revision."""
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated
+
+from pydantic import Field
 
 from prowess.errors import ProposalInputError, ProposalStaleError
-from prowess.gateway.calls import ClientScope, Json, Method, RpcCall, collect_methods, rpc
+from prowess.gateway.calls import ClientScope, Json, rpc
 from prowess.gateway.methods import params as given
+from prowess.gateway.methods.params import Agent, EventNumber, Name
 from prowess.gateway.methods.services import Services
 from prowess.runtime.workshop.drafts import Draft, Revision, reason_of, reword
 from prowess.runtime.workshop.ports import SKILL_FILE
@@ -35,12 +39,19 @@ class ProposalMethods:
     def __init__(self, services: Services, proofs: ListProofs) -> None:
         self._services, self._proofs = services, proofs
 
-    @rpc("skills.proposals.list", ClientScope.READ, given.ListProposalsParams)
-    def list(self, call: RpcCall) -> Json:
+    @rpc("skills.proposals.list", ClientScope.READ)
+    def list(
+        self,
+        status: Name | None = None,
+        *,
+        # What a row of an inbox shows, and nothing about the skills.
+        brief: bool = False,
+        agent_id: Agent = None,
+    ) -> Json:
         """What waits and what was decided."""
-        found = self._services.workshop().list(call.params.status, agent_id=self._agent(call))
-        if call.params.brief:
-            proofs = self._proofs(call.params.agent_id)
+        found = self._services.workshop().list(status, agent_id=self._agent(agent_id))
+        if brief:
+            proofs = self._proofs(agent_id)
             return {
                 "enabled": self._services.workshop().enabled,
                 "proposals": [
@@ -50,23 +61,29 @@ class ProposalMethods:
                     for one in found
                 ],
             }
-        rows = self._services.skills.status(call.params.agent_id).skills
+        rows = self._services.skills.status(agent_id).skills
         own = [row.skill for row in rows if row.skill.source.tier is Tier.WORKSPACE]
         return wire_proposals.manifest(found, own)
 
-    @rpc("skills.proposals.inspect", ClientScope.READ, given.ProposalParams)
-    def inspect(self, call: RpcCall) -> Json:
+    @rpc("skills.proposals.inspect", ClientScope.READ)
+    def inspect(self, asked: given.ProposalParams) -> Json:
         """One proposal with its whole text."""
-        return self._show(self._find(call))
+        return self._show(self._find(asked))
 
-    @rpc("skills.proposals.events.list", ClientScope.READ, given.ProposalEventsParams)
-    def events(self, call: RpcCall) -> Json:
+    @rpc("skills.proposals.events.list", ClientScope.READ)
+    def events(
+        self,
+        proposal_id: Name | None = None,
+        after_sequence: EventNumber = 0,
+        limit: Annotated[int, Field(ge=1, le=200)] = 100,
+        agent_id: Agent = None,
+    ) -> Json:
         """What happened, with a cursor."""
-        asked, agent = call.params, self._agent(call)
+        agent = self._agent(agent_id)
         found = self._services.workshop().history(
-            asked.proposal_id or "", after=asked.after_sequence, agent_id=agent
+            proposal_id or "", after=after_sequence, agent_id=agent
         )
-        events = found.events[: asked.limit]
+        events = found.events[:limit]
         sources = {one.id: one.source for one in self._services.workshop().list(agent_id=agent)}
         about = versions(self._services.workshop(), events, agent)
         shown: Json = {
@@ -79,18 +96,18 @@ class ProposalMethods:
             shown["nextSequence"] = events[-1].sequence
         return shown
 
-    @rpc("skills.proposals.create", ClientScope.ADMIN, given.CreateProposalParams)
-    def create(self, call: RpcCall) -> Json:
+    @rpc("skills.proposals.create", ClientScope.ADMIN)
+    def create(self, asked: given.CreateProposalParams) -> Json:
         """Propose a new skill."""
-        asked, _ = call.params, self._find_writable(call)
+        self._find_writable(asked)
         name = _read_new_name(asked.name)
         edit = Create(description=asked.description, body=asked.content)
-        return self._propose(call, name, f"New skill: {name}", edit)
+        return self._propose(asked, name, f"New skill: {name}", edit)
 
-    @rpc("skills.proposals.update", ClientScope.ADMIN, given.UpdateProposalParams)
-    def update(self, call: RpcCall) -> Json:
+    @rpc("skills.proposals.update", ClientScope.ADMIN)
+    def update(self, asked: given.UpdateProposalParams) -> Json:
         """Propose another text for a skill."""
-        asked, workspace = call.params, self._find_writable(call)
+        workspace = self._find_writable(asked)
         name = skill_name(asked.skill_name)
         page = self._proposals().current(workspace, name).get(SKILL_FILE)
         if page is None:
@@ -103,18 +120,18 @@ class ProposalMethods:
             new_text=frontmatter.read(asked.content).body.strip(),
             description=asked.description or "",
         )
-        return self._propose(call, name, f"Skill update: {name}", edit)
+        return self._propose(asked, name, f"Skill update: {name}", edit)
 
-    @rpc("skills.proposals.revise", ClientScope.ADMIN, given.ReviseProposalParams)
-    def revise(self, call: RpcCall) -> Json:
+    @rpc("skills.proposals.revise", ClientScope.ADMIN)
+    def revise(self, asked: given.ReviseProposalParams) -> Json:
         """Change what waits."""
-        asked, found = call.params, self._find(call)
+        found = self._find(asked)
         files, words = asked.support_files, asked.evidence
         if all(
             part is None for part in (asked.content, asked.description, files, asked.goal, words)
         ):
             seen = asked.expected_revision_hash or ""
-            return self._show(self._proposals().renew(found, seen, _by(call)))
+            return self._show(self._proposals().renew(found, seen, _by(asked.correlation_id)))
         more = Revision(
             files=None if files is None else _support(files),
             goal=asked.goal,
@@ -123,12 +140,14 @@ class ProposalMethods:
         seen = asked.expected_revision_hash or found.revision
         page = self._proposals().current(found.workspace, found.skill, found.place).get(SKILL_FILE)
         edit = _revise(found, page, asked.content, asked.description)
-        return self._show(self._proposals().revise(found, edit, seen, more, _by(call)))
+        return self._show(
+            self._proposals().revise(found, edit, seen, more, _by(asked.correlation_id))
+        )
 
-    @rpc("skills.proposals.evaluate", ClientScope.ADMIN, given.EvaluateParams)
-    def evaluate(self, call: RpcCall) -> Json:
+    @rpc("skills.proposals.evaluate", ClientScope.ADMIN)
+    def evaluate(self, asked: given.EvaluateParams) -> Json:
         """Say whether it could be applied now: what the scanner and the skill of now say."""
-        asked, found = call.params, self._find(call)
+        found = self._find(asked)
         seen = asked.expected_revision_hash or found.revision
         if seen != found.revision:
             problem = "the proposal is not the one that was reviewed"
@@ -139,57 +158,53 @@ class ProposalMethods:
         evaluation = wire_proposals.evaluation(record, outlook, now, asked.correlation_id or "")
         return {"record": {**record, "evaluation": evaluation}, "evaluation": evaluation}
 
-    @rpc("skills.proposals.apply", ClientScope.ADMIN, given.DecideParams)
-    def apply(self, call: RpcCall) -> Json:
+    @rpc("skills.proposals.apply", ClientScope.ADMIN)
+    def apply(self, asked: given.DecideParams) -> Json:
         """Write what was seen to its skill."""
-        asked = call.params
         done = self._services.workshop().apply(
             asked.proposal_id,
             revision=asked.expected_revision_hash,
             reason=asked.reason or "",
-            agent_id=self._agent(call),
-            by=_by(call),
+            agent_id=self._agent(asked.agent_id),
+            by=_by(asked.correlation_id),
         )
         record = self._record(done)
         return {"record": record, "targetSkillFile": record["target"]["skillFile"]}
 
-    @rpc("skills.proposals.reject", ClientScope.ADMIN, given.DecideParams)
-    def reject(self, call: RpcCall) -> Json:
+    @rpc("skills.proposals.reject", ClientScope.ADMIN)
+    def reject(self, asked: given.DecideParams) -> Json:
         """Refuse it: it does not come again."""
-        asked = call.params
         done = self._services.workshop().reject(
             asked.proposal_id,
             revision=asked.expected_revision_hash,
             reason=asked.reason or "",
-            agent_id=self._agent(call),
-            by=_by(call),
+            agent_id=self._agent(asked.agent_id),
+            by=_by(asked.correlation_id),
         )
         return self._record(done)
 
-    @rpc("skills.proposals.quarantine", ClientScope.ADMIN, given.MayDecideParams)
-    def quarantine(self, call: RpcCall) -> Json:
+    @rpc("skills.proposals.quarantine", ClientScope.ADMIN)
+    def quarantine(self, asked: given.MayDecideParams) -> Json:
         """Keep it from being used."""
-        asked, found = call.params, self._find(call)
+        found = self._find(asked)
         done = self._proposals().quarantine(
-            found, asked.expected_revision_hash or "", asked.reason or "", _by(call)
+            found, asked.expected_revision_hash or "", asked.reason or "", _by(asked.correlation_id)
         )
         return self._record(done)
 
-    @rpc("skills.proposals.rollback", ClientScope.ADMIN, given.MayDecideParams)
-    def rollback(self, call: RpcCall) -> Json:
+    @rpc("skills.proposals.rollback", ClientScope.ADMIN)
+    def rollback(self, asked: given.MayDecideParams) -> Json:
         """Bring back what it replaced."""
-        asked = call.params
         done = self._services.workshop().rollback(
             asked.proposal_id,
             revision=asked.expected_revision_hash or "",
             reason=asked.reason or "",
-            agent_id=self._agent(call),
-            by=_by(call),
+            agent_id=self._agent(asked.agent_id),
+            by=_by(asked.correlation_id),
         )
         return {"record": self._record(done)}
 
-    def _propose(self, call: RpcCall, name: str, title: str, edit: Edit) -> Json:
-        asked = call.params
+    def _propose(self, asked: given.NewProposalParams, name: str, title: str, edit: Edit) -> Json:
         draft = Draft(
             skill=name,
             title=title,
@@ -199,9 +214,9 @@ class ProposalMethods:
             files=_support(asked.support_files),
             evidence=_evidence(asked.evidence or ""),
             goal=asked.goal or "",
-            agent_id=self._agent(call),
+            agent_id=self._agent(asked.agent_id),
         )
-        return self._show(self._proposals().propose(self._find_writable(call), draft).proposal)
+        return self._show(self._proposals().propose(self._find_writable(asked), draft).proposal)
 
     def _show(self, proposal: Proposal) -> Json:
         current = self._proposals().current(proposal.workspace, proposal.skill, proposal.place)
@@ -223,16 +238,16 @@ class ProposalMethods:
     def _wordings(self, proposal_id: str, agent_id: str) -> tuple[int, ...]:
         return wordings(self._services.workshop(), proposal_id, agent_id)
 
-    def _find(self, call: RpcCall) -> Proposal:
-        asked = call.params
-        return self._services.workshop().inspect(asked.proposal_id, agent_id=self._agent(call))
+    def _find(self, asked: given.ProposalParams) -> Proposal:
+        return self._services.workshop().inspect(
+            asked.proposal_id, agent_id=self._agent(asked.agent_id)
+        )
 
-    def _agent(self, call: RpcCall) -> str:
+    def _agent(self, asked: str | None) -> str:
         """Return the agent that is meant, after making sure that there is one of that id."""
-        asked: str | None = call.params.agent_id
         return "" if asked is None else self._services.skills.agent(asked).id
 
-    def _find_writable(self, call: RpcCall) -> str:
+    def _find_writable(self, asked: given.AgentParams) -> str:
         """Return the workspace of the agent that is meant, where anything may be proposed at all.
 
         Raises:
@@ -240,7 +255,7 @@ class ProposalMethods:
             UnknownAgentError: there is no such agent.
         """
         self._proposals().require_enabled()
-        return self._services.skills.workspace(call.params.agent_id).folder
+        return self._services.skills.workspace(asked.agent_id).folder
 
     def _proposals(self) -> Proposals:
         return self._services.proposals()
@@ -255,11 +270,9 @@ def _read_new_name(asked: str) -> str:
         raise ProposalInputError(f"name{problem}", field="name") from error
 
 
-def _by(call: RpcCall) -> By:
+def _by(correlation_id: str | None) -> By:
     # Whatever a client calls its deed: it is no place for a key.
-    return By(
-        actor=Actor.GATEWAY, correlation_id=mask_credentials(call.params.correlation_id or "")
-    )
+    return By(actor=Actor.GATEWAY, correlation_id=mask_credentials(correlation_id or ""))
 
 
 def _evidence(words: str) -> tuple[Evidence, ...]:
@@ -284,8 +297,3 @@ def _revise(
         problem = "only support files are proposed: reject it and propose anew"
         raise ProposalInputError(problem, field="description" if content is None else "content")
     return reword(old, page, text=content, description=description)
-
-
-def proposal_methods(services: Services, proofs: ListProofs) -> tuple[Method, ...]:
-    """Return the methods about proposals."""
-    return collect_methods(ProposalMethods(services, proofs))

@@ -29,6 +29,7 @@ from prowess.skills.explanation import Explanation
 from prowess.skills.model import Skill
 from prowess.skills.text import clean
 from prowess.skills.validation import Report
+from prowess.wire.skills import pick
 
 STATE = "skills.install.state"
 # For so long an install that ended is told of, and so many of them.
@@ -126,23 +127,16 @@ class Installs:
 
     def _say(self, kept: _InstallRecord) -> None:
         # What it wrote is for those who ask: it may be much, and most windows show none of it.
-        told = {"skill": kept.skill, "installId": kept.install_id, "state": kept.state}
+        told = pick(kept, "skill install_id state")
         self._tell(STATE, told)
 
 
 def _show(kept: _InstallRecord) -> Json:
     return {
-        "skill": kept.skill,
-        "installId": kept.install_id,
-        "agentId": kept.agent_id,
-        "state": kept.state,
+        **pick(kept, "skill install_id agent_id state"),
         "startedAt": round(kept.started_at * 1000),
         "endedAt": None if kept.ended_at is None else round(kept.ended_at * 1000),
-        "output": kept.output,
-        "received": kept.received,
-        "total": kept.total,
-        "message": kept.message,
-        "warnings": list(kept.warnings),
+        **pick(kept, "output received total message warnings"),
     }
 
 

@@ -8,20 +8,14 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from prowess.evaluation.routing import RoutingTests
-from prowess.gateway.calls import (
-    ClientScope,
-    Code,
-    Json,
-    Method,
-    RpcCall,
-    RpcError,
-    collect_methods,
-    describe_missing,
-    rpc,
-)
+from prowess.gateway.calls import ClientScope, Code, Json, RpcCall, RpcError, describe_missing, rpc
 from prowess.gateway.methods import params as given
+from prowess.gateway.methods.params import Agent, FilePath, Name, TestMessage
 from prowess.gateway.methods.services import Services
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import ConnectScope
@@ -32,10 +26,12 @@ from prowess.runtime.harness.doctor import HarnessHealth
 from prowess.runtime.library import Libraries
 from prowess.runtime.sessions import MissedActivations
 from prowess.runtime.usage import activity
+from prowess.skills.harness.rules import Reader
 from prowess.skills.text import clean
 from prowess.wire import experience as wire_sessions
 from prowess.wire import sharing as wire_sharing
 from prowess.wire import studio as wire_studio
+from prowess.wire.skills import pick
 from prowess.wire.studio import compare_files
 
 _MOST_CHANGES = 200
@@ -96,26 +92,23 @@ class StudioMethods:
     def __init__(self, services: Services, studio: StudioServices) -> None:
         self._services, self._studio = services, studio
 
-    @rpc("skills.sources", ClientScope.READ, given.SourcesParams)
-    def sources(self, call: RpcCall) -> Json:
+    @rpc("skills.sources", ClientScope.READ)
+    def sources(self, *, brief: bool = False, agent_id: Agent = None) -> Json:
         """Every source with what it holds."""
-        found = self._studio.libraries.shown(call.params.agent_id)
-        return wire_studio.library(found, brief=call.params.brief)
+        found = self._studio.libraries.shown(agent_id)
+        return wire_studio.library(found, brief=brief)
 
-    @rpc("skills.file", ClientScope.READ, given.FileParams)
-    def file(self, call: RpcCall) -> Json:
+    @rpc("skills.file", ClientScope.READ)
+    def file(self, name: Name, path: FilePath, agent_id: Agent = None) -> Json:
         """The text of one file of a skill."""
-        asked = call.params
-        return wire_studio.skill_file(
-            self._studio.libraries.file(asked.name, asked.path, asked.agent_id)
-        )
+        return wire_studio.skill_file(self._studio.libraries.file(name, path, agent_id))
 
-    @rpc("skills.history", ClientScope.READ, given.HistoryParams)
-    def history(self, call: RpcCall) -> Json:
+    @rpc("skills.history", ClientScope.READ)
+    def history(self, name: Name, agent_id: Agent = None) -> Json:
         """How a skill became what it is."""
-        asked, skills = call.params, self._services.skills
-        agent = skills.agent(asked.agent_id).id
-        name = skills.find(asked.name, agent).skill.name
+        skills = self._services.skills
+        agent = skills.agent(agent_id).id
+        name = skills.find(name, agent).skill.name
         workshop = self._services.workshop()
         found = workshop.history(skill=name, agent_id=agent)
         events = list(found.events)
@@ -125,58 +118,70 @@ class StudioMethods:
             events = [*events, *found.events][-_MOST_CHANGES:]
         return wire_studio.history(name, events, found.versions)
 
-    @rpc("skills.activity", ClientScope.READ, given.ActivityParams)
-    def activity(self, call: RpcCall) -> Json:
+    @rpc("skills.activity", ClientScope.READ)
+    def activity(
+        self, days: Annotated[int, Field(ge=1, le=366)] = 14, agent_id: Agent = None
+    ) -> Json:
         """What happened, day by day."""
-        asked, services = call.params, self._services
-        found = activity(services.usage, services.skills, asked.agent_id, asked.days)
+        services = self._services
+        found = activity(services.usage, services.skills, agent_id, days)
         return wire_studio.activity(found)
 
     @rpc("skills.tests.list", ClientScope.READ)
-    def tests(self, call: RpcCall) -> Json:
+    def tests(self) -> Json:
         """The messages saved as tests."""
-        del call
         return wire_studio.routing_tests(self._studio.tests.listed(), self._studio.tests_path)
 
-    @rpc("skills.tests.add", ClientScope.WRITE, given.AddTestParams)
-    def add_test(self, call: RpcCall) -> Json:
+    @rpc("skills.tests.add", ClientScope.WRITE)
+    def add_test(
+        self,
+        message: TestMessage,
+        name: Name | None = None,
+        *,
+        should: bool = True,
+        agent_id: Agent = None,
+    ) -> Json:
         """Save a message as a test."""
-        asked = call.params
-        if asked.name is None and asked.should:
+        if name is None and should:
             message = "invalid skills.tests.add params: name: say which skill should be loaded"
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
-        made = self._studio.tests.add(
-            asked.message, asked.name or "", should=asked.should, agent_id=asked.agent_id
-        )
+        made = self._studio.tests.add(message, name or "", should=should, agent_id=agent_id)
         return {"test": wire_studio.routing_test(made)}
 
-    @rpc("skills.tests.remove", ClientScope.WRITE, given.RemoveTestParams)
-    def remove_test(self, call: RpcCall) -> Json:
+    @rpc("skills.tests.remove", ClientScope.WRITE)
+    # The name that clients know.
+    def remove_test(self, id: Name) -> Json:  # noqa: A002
         """Forget a test."""
-        return {"removed": self._studio.tests.remove(call.params.id)}
+        return {"removed": self._studio.tests.remove(id)}
 
-    @rpc("skills.tests.run", ClientScope.READ, given.AgentParams, slow=True)
-    def run_tests(self, call: RpcCall) -> Json:
+    @rpc("skills.tests.run", ClientScope.READ, slow=True)
+    def run_tests(self, agent_id: Agent = None) -> Json:
         """Route every saved message."""
-        agent = self._services.skills.agent(call.params.agent_id).id
+        agent = self._services.skills.agent(agent_id).id
         runs = self._studio.tests.run(agent)
         problem = self._services.routing().degraded if runs else ""
         return wire_studio.test_runs(runs, agent, problem)
 
-    @rpc("skills.costs", ClientScope.READ, given.CostsParams, slow=True)
-    def costs(self, call: RpcCall) -> Json:
+    @rpc("skills.costs", ClientScope.READ, slow=True)
+    def costs(
+        self,
+        window: Annotated[int | None, Field(ge=1_000, le=100_000_000)] = None,
+        *,
+        # Every description with what becomes of it, and not only how many there are.
+        entries: bool = False,
+        agent_id: Agent = None,
+    ) -> Json:
         """What the lists of skills cost."""
-        asked, skills = call.params, self._services.skills
+        skills = self._services.skills
         agents = [one.id for one in skills.settings.agents]
-        chosen = agents if asked.agent_id is None else [skills.agent(asked.agent_id).id]
-        left_out = frozenset() if asked.entries else _DETAILS
-        reports = [self._studio.budgets.report(agent, None, asked.window) for agent in chosen]
+        chosen = agents if agent_id is None else [skills.agent(agent_id).id]
+        left_out = frozenset() if entries else _DETAILS
+        reports = [self._studio.budgets.report(agent, None, window) for agent in chosen]
         return {
-            "window": asked.window,
+            "window": window,
             "agents": [
                 {
-                    "agentId": report.agent_id,
-                    "whole": report.is_whole,
+                    **pick(report, "agent_id is_whole"),
                     "harnesses": [
                         _without(wire_sharing.harness_budget(one), left_out)
                         for one in report.harnesses
@@ -186,50 +191,47 @@ class StudioMethods:
             ],
         }
 
-    @rpc("skills.listed", ClientScope.READ, given.ListedParams, slow=True)
-    def listed(self, call: RpcCall) -> Json:
+    @rpc("skills.listed", ClientScope.READ, slow=True)
+    def listed(self, harness: Reader, agent_id: Agent = None) -> Json:
         """The skills that one harness lists in an agent's workspace, by name."""
-        asked = call.params
-        report = self._studio.budgets.report(asked.agent_id, asked.harness)
+        report = self._studio.budgets.report(agent_id, harness)
         names = {clean(one.skill.name) for one in report.harnesses[0].entries}
-        return {"agentId": report.agent_id, "harness": asked.harness, "names": sorted(names)}
+        return {"agentId": report.agent_id, "harness": harness, "names": sorted(names)}
 
-    @rpc("skills.recent", ClientScope.READ, given.RecentParams)
-    def recent(self, call: RpcCall) -> Json:
+    @rpc("skills.recent", ClientScope.READ)
+    def recent(self, minutes: Annotated[int, Field(ge=1, le=1_440)] = 60) -> Json:
         """What was routed a moment ago, without a word of any message."""
-        return {"routes": self._studio.routes.listed(call.params.minutes)}
+        return {"routes": self._studio.routes.listed(minutes)}
 
-    @rpc("skills.map", ClientScope.READ, given.AgentParams, slow=True)
-    def map(self, call: RpcCall) -> Json:
+    @rpc("skills.map", ClientScope.READ, slow=True)
+    def map(self, agent_id: Agent = None) -> Json:
         """Where skills stand by what they mean, on a plane, and which are hard to tell apart."""
         routing = self._services.routing()
-        agent = self._services.skills.agent(call.params.agent_id).id
+        agent = self._services.skills.agent(agent_id).id
         return wire_studio.skill_map(agent, routing.index(agent), routing.degraded)
 
     @rpc("harness.list", ClientScope.READ, slow=True)
-    def harnesses(self, call: RpcCall) -> Json:
+    def harnesses(self) -> Json:
         """Every harness: connected or not, its last call, how long calls take."""
-        del call
         found = self._studio.harnesses()
         return {"harnesses": [wire_studio.harness_health(one) for one in found]}
 
-    @rpc("harness.plan", ClientScope.READ, given.HarnessParams, slow=True)
-    def plan(self, call: RpcCall) -> Json:
+    @rpc("harness.plan", ClientScope.READ, slow=True)
+    def plan(self, call: RpcCall, asked: given.HarnessParams) -> Json:
         """What connecting a harness, or taking it out, would change."""
-        return self._plan(call)[1]
+        return self._plan(call, asked)[1]
 
-    @rpc("harness.connect", ClientScope.ADMIN, given.HarnessParams, slow=True)
-    def connect(self, call: RpcCall) -> Json:
+    @rpc("harness.connect", ClientScope.ADMIN, slow=True)
+    def connect(self, call: RpcCall, asked: given.HarnessParams) -> Json:
         """Connect a harness, or take it out: exactly what the plan said."""
-        plan, shown = self._plan(call)
-        if call.params.plan != shown["plan"]:
+        plan, shown = self._plan(call, asked)
+        if asked.plan != shown["plan"]:
             message = "the files are not as the plan had them: look at harness.plan again"
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "plan"})
         written = self._studio.connecting().apply(plan)
         return {**shown, **wire_studio.connection(plan, {}, written)}
 
-    def _plan(self, call: RpcCall) -> tuple[ConnectPlan, Json]:
-        asked = call.params
+    def _plan(self, call: RpcCall, asked: given.HarnessParams) -> tuple[ConnectPlan, Json]:
         known = {one.value: one for one in Harness}
         if asked.harness not in known:
             message = f"invalid {call.method} params: harness: must be one of {', '.join(known)}"
@@ -245,24 +247,32 @@ class StudioMethods:
         )
         return plan, {**shown, "plan": seen.hexdigest()}
 
-    @rpc("sessions.missed", ClientScope.READ, given.MissedParams, slow=True)
-    def missed(self, call: RpcCall) -> Json:
+    @rpc("sessions.missed", ClientScope.READ, slow=True)
+    def missed(
+        self,
+        call: RpcCall,
+        days: Annotated[int, Field(ge=1, le=90)] = 14,
+        *,
+        # What people wrote, secrets hidden; without it no word of theirs leaves the gateway.
+        reveal: bool = False,
+        # Reads the sessions again, although they were read a moment ago.
+        fresh: bool = False,
+    ) -> Json:
         """Skills that were not used in time."""
-        asked = call.params
-        if asked.reveal and ClientScope.ADMIN not in call.client.scopes:
+        if reveal and ClientScope.ADMIN not in call.client.scopes:
             message = (
                 f"missing scope: {ClientScope.ADMIN.value}: it is needed to see what people wrote"
             )
             raise RpcError(Code.FORBIDDEN, message, describe_missing(ClientScope.ADMIN))
-        kept = self._studio.missed.of(asked.days, fresh=asked.fresh)
+        kept = self._studio.missed.of(days, fresh=fresh)
         shown = wire_sessions.report(kept.report)
         found = shown["missed"]
-        if not asked.reveal:
+        if not reveal:
             found = [wire_studio.masked(one) for one in found[:_MOST_MISSED]]
         return {
             **{key: shown[key] for key in ("since", "skills", "skipped", "notes")},
             "madeAt": wire_sessions.moment(kept.made_ms),
-            "revealed": asked.reveal,
+            "revealed": reveal,
             "sessions": len(kept.report.sessions),
             "prompts": sum(len(one.turns) for one in kept.report.sessions),
             "corrected": kept.report.corrections,
@@ -274,8 +284,3 @@ class StudioMethods:
 
 def _without(shown: Json, names: frozenset[str]) -> Json:
     return {key: value for key, value in shown.items() if key not in names}
-
-
-def studio_methods(services: Services, studio: StudioServices) -> tuple[Method, ...]:
-    """Return the methods of the studio."""
-    return collect_methods(StudioMethods(services, studio))

@@ -16,7 +16,9 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
 
 from prowess.data import read_table
 from prowess.errors import PathError
@@ -24,17 +26,18 @@ from prowess.gateway.calls import (
     ClientScope,
     Code,
     Json,
+    LenientParams,
     Method,
     RpcCall,
     RpcError,
-    collect_methods,
     rpc,
 )
 from prowess.gateway.methods import params as given
+from prowess.gateway.methods.params import Agent, AgentId, Message, Name
 from prowess.gateway.methods.services import Services
 from prowess.skills.model import Skill, Tier
 from prowess.skills.text import clean, cut_listed
-from prowess.wire.skills import leave_out_nulls
+from prowess.wire.skills import leave_out_nulls, pick
 
 _ABSENT = "gateway/methods/absent.toml"
 # What agents of OpenClaw have in their workspace; nothing else of it is shown.
@@ -76,7 +79,7 @@ def health(services: Services) -> Json:
         "heartbeatSeconds": 0,
         "defaultAgentId": default.id,
         "agents": [
-            {"agentId": one.id, "name": one.name, "isDefault": one.id == default.id}
+            {**pick(one, "id=agentId name"), "isDefault": one.id == default.id}
             for one in settings.agents
         ],
         "sessions": NO_SESSIONS,
@@ -102,18 +105,16 @@ class SystemMethods:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    @rpc("health", ClientScope.READ, given.HealthParams)
-    def health(self, call: RpcCall) -> Json:
+    @rpc("health", ClientScope.READ)
+    def health(self, _asked: given.HealthParams) -> Json:
         """Whether the gateway works, and for which agents."""
-        del call
         uptime = self._services.now() - self._services.started_at
         return {**health(self._services), "uptimeMs": max(0, round(uptime * 1000))}
 
-    @rpc("status", ClientScope.READ, given.CountsParams)
-    def status(self, call: RpcCall) -> Json:
+    @rpc("status", ClientScope.READ)
+    def status(self, _asked: given.CountsParams) -> Json:
         """How many skills are ready, and what waits."""
         services = self._services
-        del call
         report = services.skills.status()
         waiting = services.workshop().list("pending") if services.workshop().enabled else ()
         agents = [one.id for one in services.skills.settings.agents]
@@ -143,10 +144,9 @@ class SystemMethods:
         }
 
     @rpc("agents.list", ClientScope.READ)
-    def agents(self, call: RpcCall) -> Json:
+    def agents(self) -> Json:
         """The agents of the config."""
         skills = self._services.skills
-        del call
         default = skills.agent()
         return {
             "defaultId": default.id,
@@ -154,8 +154,7 @@ class SystemMethods:
             "scope": "per-sender",
             "agents": [
                 {
-                    "id": one.id,
-                    "name": one.name,
+                    **pick(one, "id name"),
                     "isDefault": one.id == default.id,
                     "workspace": skills.workspace(one.id).folder,
                     # Absent where it may use every skill, which an empty list would not say.
@@ -165,31 +164,35 @@ class SystemMethods:
             ],
         }
 
-    @rpc("models.list", ClientScope.READ, given.LenientParams)
-    def models(self, call: RpcCall) -> Json:
+    @rpc("models.list", ClientScope.READ, lenient=True)
+    def models(self) -> Json:
         """The language model that reviews."""
-        del call
         model = self._services.skills.settings.skills.model
         name = model.name if model.endpoint else ""
         return {"models": [{"id": name, "name": name, "provider": "endpoint"}] if name else []}
 
-    @rpc("sessions.list", ClientScope.READ, given.SessionsParams)
-    def sessions(self, call: RpcCall) -> Json:
+    @rpc("sessions.list", ClientScope.READ, lenient=True)
+    def sessions(
+        self,
+        agent_id: Agent = None,
+        search: Annotated[str, StringConstraints(max_length=1_000)] | None = None,
+        limit: Annotated[int, Field(ge=1, le=10_000)] = 200,
+    ) -> Json:
         """The conversations that are kept, all of them of the default agent."""
-        asked, services = call.params, self._services
+        services = self._services
         agent = services.skills.agent().id
         rows = [
             {"key": f"agent:{agent}:{name}", "agentId": agent, "kind": "direct", "updatedAt": at}
             for name, at in services.sessions()
-            if asked.agent_id in {None, agent} and (asked.search or "") in f"agent:{agent}:{name}"
+            if agent_id in {None, agent} and (search or "") in f"agent:{agent}:{name}"
         ]
-        shown = rows[: asked.limit]
+        shown = rows[:limit]
         return {
             "ts": round(services.now() * 1000),
             "path": "",
             "count": len(shown),
             "totalCount": len(rows),
-            "limitApplied": asked.limit,
+            "limitApplied": limit,
             "nextOffset": len(shown) if len(shown) < len(rows) else None,
             "hasMore": len(shown) < len(rows),
             "owners": [],
@@ -197,17 +200,22 @@ class SystemMethods:
             "sessions": shown,
         }
 
-    @rpc("node.bins", ClientScope.NODE, given.NodeBinsParams)
-    def node_bins(self, call: RpcCall) -> Json:
+    @rpc("node.bins", ClientScope.NODE)
+    def node_bins(
+        self,
+        call: RpcCall,
+        bins: Annotated[tuple[Name, ...], Field(max_length=2_000)],
+        platform: Name | None = None,
+    ) -> Json:
         """Tell which programs this machine lends; they count until it leaves."""
-        asked, client = call.params, call.client
+        client = call.client
         if not client.stays:
             message = "node.bins is for WebSockets: over HTTP nobody is told when a machine leaves"
             raise RpcError(Code.INVALID_REQUEST, message)
-        platform = asked.platform or client.platform
-        if not self._services.nodes.report(client.id, client.name, platform, asked.bins):
+        platform = platform or client.platform
+        if not self._services.nodes.report(client.id, client.name, platform, bins):
             raise RpcError(Code.UNAVAILABLE, "too many machines lend programs: close some first")
-        return {"ok": True, "bins": len(set(asked.bins))}
+        return {"ok": True, "bins": len(set(bins))}
 
 
 class ClientMethods:
@@ -216,10 +224,9 @@ class ClientMethods:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    @rpc("system-presence", ClientScope.READ, given.LenientParams)
-    def presence(self, call: RpcCall) -> list[Json]:
+    @rpc("system-presence", ClientScope.READ, lenient=True)
+    def presence(self) -> list[Json]:
         """The gateway and who is connected, without addresses."""
-        del call
         services = self._services
         own = {
             "host": platform.node() or "gateway",
@@ -232,32 +239,30 @@ class ClientMethods:
         }
         return [own, *(_show_client(one) for one in services.presence())]
 
-    @rpc("agent.identity.get", ClientScope.READ, given.IdentityParams)
-    def identity(self, call: RpcCall) -> Json:
+    @rpc("agent.identity.get", ClientScope.READ)
+    def identity(self, session_key: Name | None = None, agent_id: Agent = None) -> Json:
         """What an agent is called."""
-        asked = call.params
-        of_session = (asked.session_key or "").split(":")
+        of_session = (session_key or "").split(":")
         named = of_session[1] if of_session[0] == "agent" and len(of_session) > 1 else None
-        agent = self._services.skills.agent(asked.agent_id or named)
+        agent = self._services.skills.agent(agent_id or named)
         name = clean(agent.name)
         return {"agentId": agent.id, "name": name, "nameSource": "config", "avatar": name[:1]}
 
-    @rpc("agents.files.list", ClientScope.READ, given.AgentFilesParams)
-    def files(self, call: RpcCall) -> Json:
+    @rpc("agents.files.list", ClientScope.READ)
+    def files(self, agent_id: AgentId) -> Json:
         """Which of the files that tell an agent who it is are there."""
-        agent, folder = self._place(call.params.agent_id)
+        agent, folder = self._place(agent_id)
         rows = [self._file(folder, name, with_text=False) for name in _LISTED]
         return {"agentId": agent, "workspace": folder, "files": rows}
 
-    @rpc("agents.files.get", ClientScope.READ, given.AgentFileParams)
-    def file(self, call: RpcCall) -> Json:
+    @rpc("agents.files.get", ClientScope.READ)
+    def file(self, name: Name, agent_id: AgentId) -> Json:
         """One of the files that tell an agent who it is; `missing` where it is not there."""
-        asked = call.params
-        agent, folder = self._place(asked.agent_id)
-        if asked.name not in _FILES:
-            message = f'unsupported file "{clean(asked.name)}": it is none of {sorted(_FILES)}'
+        agent, folder = self._place(agent_id)
+        if name not in _FILES:
+            message = f'unsupported file "{clean(name)}": it is none of {sorted(_FILES)}'
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
-        found = self._file(folder, asked.name, with_text=True)
+        found = self._file(folder, name, with_text=True)
         return {"agentId": agent, "workspace": folder, "file": found}
 
     def _place(self, agent_id: str) -> tuple[str, str]:
@@ -277,17 +282,16 @@ class ClientMethods:
         shown["hash"] = hashlib.sha256(body).hexdigest()
         return {**shown, "content": clean(body.decode(errors="replace"))} if with_text else shown
 
-    @rpc("skills.skillCard", ClientScope.READ, given.CardParams)
-    def card(self, call: RpcCall) -> Json:
+    @rpc("skills.skillCard", ClientScope.READ)
+    def card(self, skill_key: Name, agent_id: Agent = None) -> Json:
         """The card of a skill (`skill-card.md`), where it has one."""
-        asked = call.params
-        skill = self._services.skills.find(asked.skill_key, asked.agent_id).skill
+        skill = self._services.skills.find(skill_key, agent_id).skill
         try:
             found = self._services.read_file(skill.folder, _CARD, MOST_FILE_BYTES)
         except PathError:
             found = None
         if found is None:
-            message = f"skill card not found for {clean(asked.skill_key)}: it has no {_CARD}"
+            message = f"skill card not found for {clean(skill_key)}: it has no {_CARD}"
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "skillKey"})
         body, _ = found
         return {
@@ -298,28 +302,26 @@ class ClientMethods:
             "content": clean(body.decode(errors="replace")),
         }
 
-    @rpc("skills.workshop.read", ClientScope.READ, given.WorkshopReadParams)
-    def workshop_read(self, call: RpcCall) -> Json:
+    @rpc("skills.workshop.read", ClientScope.READ)
+    def workshop_read(self, name: Name, agent_id: Agent = None) -> Json:
         """The text of a skill that the workshop can change."""
-        asked = call.params
-        skill = self._services.skills.find(asked.name, asked.agent_id).skill
+        skill = self._services.skills.find(name, agent_id).skill
         if skill.source.tier is not Tier.WORKSPACE:
             message = f"{skill.name} is not a skill of this workspace: the workshop changes those"
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
         found = self._services.read_file(skill.folder, "SKILL.md", MOST_FILE_BYTES)
         return {
-            "name": clean(skill.name),
-            "skillKey": clean(skill.key),
-            "description": clean(skill.description),
+            **pick(skill, "name key=skillKey description"),
             "content": "" if found is None else clean(found[0].decode(errors="replace")),
         }
 
-    @rpc("skills.search", ClientScope.READ, given.SearchParams, slow=True)
-    def search(self, call: RpcCall) -> Json:
+    @rpc("skills.search", ClientScope.READ, slow=True)
+    def search(
+        self, query: Name | None = None, limit: Annotated[int, Field(ge=1, le=100)] = 20
+    ) -> Json:
         """The skills that are here and in the operator's registries, by what they are for."""
-        asked = call.params
         skills = [row.skill for row in self._services.skills.status().skills]
-        ranked = self._rank(asked.query, skills) if asked.query else [(1.0, one) for one in skills]
+        ranked = self._rank(query, skills) if query else [(1.0, one) for one in skills]
         results = [
             {
                 "score": round(score, 4),
@@ -328,15 +330,12 @@ class ClientMethods:
                 "installRef": clean(skill.name),
                 "displayName": clean(skill.title or skill.name),
                 "summary": cut_listed(skill.description),
-                "icon": clean(skill.metadata.emoji) or None,
-                "version": clean(skill.version) or None,
+                **pick(skill, "metadata.emoji?=icon version?"),
             }
-            for score, skill in ranked[: asked.limit]
+            for score, skill in ranked[:limit]
         ]
-        left = asked.limit - len(results)
-        offered, problems = (
-            self._services.search_registries(asked.query) if asked.query and left else ((), ())
-        )
+        left = limit - len(results)
+        offered, problems = self._services.search_registries(query) if query and left else ((), ())
         results += [_offer(place, row) for place, row in enumerate(offered[:left], 1)]
         answer: Json = {"results": leave_out_nulls(results)}
         return {**answer, "problems": list(map(clean, problems))} if problems else answer
@@ -354,33 +353,32 @@ class ClientMethods:
         found = [(score(skill), skill) for skill in skills]
         return sorted((one for one in found if one[0]), key=lambda one: -one[0])
 
-    @rpc("models.authStatus", ClientScope.READ, given.LenientParams)
-    def models_auth(self, call: RpcCall) -> Json:
+    @rpc("models.authStatus", ClientScope.READ, lenient=True)
+    def models_auth(self) -> Json:
         """No accounts of models: always empty."""
-        del call
         return {"ts": round(self._services.now() * 1000), "providers": []}
 
-    @rpc("sessions.messages.subscribe", ClientScope.READ, given.SessionParams)
-    def follow(self, call: RpcCall) -> Json:
+    @rpc("sessions.messages.subscribe", ClientScope.READ, lenient=True)
+    def follow(self, key: Name) -> Json:
         """No messages will come: no agent runs here."""
-        key = clean(call.params.key)
+        key = clean(key)
         replay = {"sessionKey": key, "updatedAtMs": round(self._services.now() * 1000)}
         replay |= {"approvals": [], "truncated": False}
         return {"subscribed": True, "key": key, "approvalReplay": replay}
 
-    @rpc("chat.startup", ClientScope.READ, given.ChatParams)
-    def chat_startup(self, call: RpcCall) -> Json:
+    @rpc("chat.startup", ClientScope.READ, lenient=True)
+    def chat_startup(self, session_key: Name) -> Json:
         """An empty conversation."""
-        return self._conversation(call)
+        return self._conversation(session_key)
 
-    @rpc("chat.history", ClientScope.READ, given.ChatParams)
-    def chat_history(self, call: RpcCall) -> Json:
+    @rpc("chat.history", ClientScope.READ, lenient=True)
+    def chat_history(self, session_key: Name) -> Json:
         """An empty conversation."""
-        return self._conversation(call)
+        return self._conversation(session_key)
 
-    def _conversation(self, call: RpcCall) -> Json:
+    def _conversation(self, session_key: str) -> Json:
         return {
-            "sessionKey": clean(call.params.session_key),
+            "sessionKey": clean(session_key),
             "messages": [],
             "pendingInputs": {"items": [], "total": 0},
             "hasMore": False,
@@ -388,28 +386,31 @@ class ClientMethods:
             "defaults": session_defaults(self._services),
         }
 
-    @rpc("agents.create", ClientScope.ADMIN, given.CreateAgentParams)
-    def create_agent(self, call: RpcCall) -> Json:
+    @rpc("agents.create", ClientScope.ADMIN, lenient=True)
+    def create_agent(
+        self,
+        name: Name,
+        workspace: Annotated[str, StringConstraints(min_length=1, max_length=4_096)] | None = None,
+    ) -> Json:
         """A helper of Claw3D that removes one skill; other agents are made in the config."""
-        asked = call.params
-        helper = self._services.helpers.begin(asked.name)
+        helper = self._services.helpers.begin(name)
         if helper is None:
             message = (
                 "agents are made in the config here: add one to agents.list with config.patch, or"
                 " with `prowess config set`"
             )
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
-        folder = asked.workspace or self._services.skills.workspace(None).folder
-        return {"ok": True, "agentId": helper, "name": asked.name, "workspace": folder}
+        folder = workspace or self._services.skills.workspace(None).folder
+        return {"ok": True, "agentId": helper, "name": name, "workspace": folder}
 
-    @rpc("chat.send", ClientScope.ADMIN, given.SendParams)
-    def send(self, call: RpcCall) -> Json:
+    @rpc("chat.send", ClientScope.ADMIN, lenient=True)
+    def send(self, message: Message, session_key: Name) -> Json:
         """Remove the one skill that a helper of Claw3D is asked to; nothing else is answered."""
-        asked, helpers = call.params, self._services.helpers
-        run = helpers.run_of(asked.session_key)
+        helpers = self._services.helpers
+        run = helpers.run_of(session_key)
         if run is None:
             raise RpcError(Code.INVALID_REQUEST, _NO_AGENTS, {"field": "sessionKey"})
-        self._remove(asked.message)
+        self._remove(message)
         return {"runId": run, "status": "started"}
 
     def _remove(self, message: str) -> None:
@@ -430,10 +431,10 @@ class ClientMethods:
         message = f"no skill lies in {clean(target) or 'any folder that the message names'}"
         raise RpcError(Code.INVALID_REQUEST, f"{message}: nothing was removed")
 
-    @rpc("agent.wait", ClientScope.WRITE, given.WaitParams)
-    def wait(self, call: RpcCall) -> Json:
+    @rpc("agent.wait", ClientScope.WRITE, lenient=True)
+    def wait(self, run_id: Name) -> Json:
         """How a removal by a helper of Claw3D ended, which is at once."""
-        run = call.params.run_id
+        run = run_id
         if not self._services.helpers.has_run(run):
             raise RpcError(Code.INVALID_REQUEST, _NO_AGENTS, {"field": "runId"})
         return {"runId": run, "status": "ok"}
@@ -470,13 +471,14 @@ def find_absent(name: str, _call: RpcCall | None = None) -> Any:  # noqa: ANN401
     return json.loads(next(text for known, text in rows if known == name))
 
 
-def _read_absent() -> tuple[Method, ...]:
+def absent_methods() -> tuple[Method, ...]:
+    """Return the methods about what there is none of here."""
     groups = [group for group in read_table(_ABSENT).values() if not group.get("is_part")]
     return tuple(
         Method(
             name=name,
             scope=ClientScope.READ,
-            params=given.LenientParams,
+            params=LenientParams,
             answer=partial(find_absent, name),
             about="Always empty: Prowess has none.",
         )
@@ -496,10 +498,3 @@ def _offer(place: int, row: Mapping[str, str]) -> Json:
         "summary": cut_listed(row["summary"]),
         "version": clean(row["version"]) or None,
     }
-
-
-def system_methods(services: Services) -> tuple[Method, ...]:
-    """Return the methods that answer for the process, and those that only other clients ask."""
-    groups = (SystemMethods(services), ClientMethods(services))
-    asked = [method for group in groups for method in collect_methods(group)]
-    return (*asked, *_read_absent())

@@ -360,6 +360,14 @@ class PolicyPlaces(NamedTuple):
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
+def open_readonly(path: str, busy_s: float = 5.0) -> "sqlite3.Connection":
+    """Return a connection that reads a file of SQLite and neither makes nor changes one."""
+    import sqlite3
+    from urllib.parse import quote
+
+    return sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=busy_s)
+
+
 class SqliteFile:
     """A connection to the file that is there now, which may not be the one that was last time.
 

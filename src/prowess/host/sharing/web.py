@@ -21,6 +21,7 @@ from urllib.parse import quote, urlencode, urljoin, urlsplit
 from prowess.errors import ArchiveError, DownloadError, HubError, SourceError
 from prowess.host.downloads import Bounds, WebRequest, download, exchange
 from prowess.host.files.archives import read_archive
+from prowess.host.sources.skill_files import is_below
 from prowess.host.tool_downloads import ListedHosts
 from prowess.runtime.sharing.ports import Fetched, OfferedSkill, Progress, hash_package
 from prowess.runtime.sharing.sync import CopiedFile
@@ -44,12 +45,8 @@ def find_heads(paths: Iterable[str]) -> tuple[str, ...]:
         if os.path.basename(path).lower() == _SKILL_FILE and _LEFT_OUT.isdisjoint(path.split("/"))
     }
     return tuple(
-        sorted(head for head in heads if not any(_is_below(head, other) for other in heads))
+        sorted(head for head in heads if not any(is_below(head, other) for other in heads))
     )
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path != folder and (not folder or path.startswith(f"{folder}/"))
 
 
 def find_skill_name(page: bytes, folder: str) -> str:

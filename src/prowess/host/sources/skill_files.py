@@ -310,7 +310,7 @@ def find_candidates(scan: Scan) -> tuple[ScanPlace, ...]:
     refused = {one.path: one for one in scan.diagnostics if one.severity is Severity.ERROR}
     places = (place for source in scan.sources for place in _in_source(source))
     for place in (*places, *filter(None, map(_place_refused, refused))):
-        if place.path in found or any(_is_below(place.path, other) for other in found):
+        if place.path in found or any(is_below(place.path, other) for other in found):
             continue
         page = next((one for one in refused if os.path.dirname(one) == place.path), place.path)
         why = refused.get(place.path) or refused.get(page) or _find_unusable(place, scan)
@@ -439,12 +439,12 @@ def _archive(place: ScanPlace) -> Iterator[Target]:
 def _skills_of(files: Mapping[str, bytes]) -> dict[str, dict[str, bytes]]:
     """Split what an archive holds into its skills; what belongs to none stays together."""
     heads = {os.path.dirname(path) for path in files if _is_skill_file(path)}
-    tops = sorted(head for head in heads if not any(_is_below(head, other) for other in heads))
+    tops = sorted(head for head in heads if not any(is_below(head, other) for other in heads))
     if len(tops) <= 1:
         return {"": _without_wrapper(dict(files))}
     parts: dict[str, dict[str, bytes]] = {}
     for path, data in files.items():
-        top = next((top for top in tops if _is_below(path, top)), "")
+        top = next((top for top in tops if is_below(path, top)), "")
         parts.setdefault(top, {})[path[len(top) :].lstrip("/")] = data
     return dict(sorted(parts.items()))
 
@@ -453,7 +453,8 @@ def _is_skill_file(path: str) -> bool:
     return os.path.basename(path).lower() == _SKILL_FILE
 
 
-def _is_below(path: str, folder: str) -> bool:
+def is_below(path: str, folder: str) -> bool:
+    """Return whether a path lies below a folder of the same archive or source."""
     return path != folder and (not folder or path.startswith(f"{folder}/"))
 
 

@@ -1,8 +1,9 @@
 """What an operator does with the database of a fleet: make its tables, look, fill and check.
 
-Tables of PostgreSQL are made and moved forward with Alembic; nothing here goes back. Each file
-under `versions/` is one step. A step is taken whole or not at all, by one process at a time, and a
-database of a newer Prowess is left alone.
+A new database gets its tables as the stores know them, and is at the newest step at once. An older
+one is moved forward with Alembic; nothing here goes back. Each file under `versions/` is one step.
+A step is taken whole or not at all, by one process at a time, and a database of a newer Prowess is
+left alone.
 """
 
 import os
@@ -17,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from prowess.errors import StoreError
 from prowess.host.files import state_files
-from prowess.host.store import proposals, sessions
+from prowess.host.store import hub_tables, proposals, sessions
 from prowess.host.store.database import METADATA, SCHEMA, VERSION, Database, read_version
 from prowess.host.store.fleet import caches, files
 from prowess.host.store.routing import HALF
@@ -25,6 +26,8 @@ from prowess.workshop.proposal import State
 
 _FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LEAST_SERVER = 150_000
+# What steps lead from.
+_FIRST = "0002"
 # The first with halfvec, which the vectors are kept in.
 _LEAST_VECTOR = (0, 7)
 _GET_VECTOR = "install pgvector 0.7 or newer on the server (package postgresql-NN-pgvector)"
@@ -92,6 +95,9 @@ def migrate(database: Database, tell: Callable[[str], None] = lambda _step: None
             f"has schema {before.version} of a newer Prowess, and this one knows {SCHEMA}:"
             " update Prowess.",
         )
+    if before.version is not None and before.version < _FIRST:
+        problem = f"has schema {before.version}, of before any release: give an empty database."
+        raise StoreError(database.name, problem)
     if not before.vector:
         raise StoreError(database.name, f"has no pgvector: {_GET_VECTOR}, then try again.")
     if tuple(map(int, before.vector.split(".")[:2])) < _LEAST_VECTOR:
@@ -116,8 +122,12 @@ def _upgrade(connection: sa.Connection, tell: Callable[[str], None]) -> None:
     scripts = ScriptDirectory(_FOLDER, version_locations=[os.path.join(_FOLDER, "versions")])
 
     def find_steps(revision: str, _context: object) -> object:
-        # What `alembic upgrade` itself calls, without a script of ours that Alembic would run.
-        steps = scripts._upgrade_revs("head", revision)  # noqa: SLF001
+        if not revision:
+            _make_tables(connection)
+        find = "_upgrade_revs" if revision else "_stamp_revs"
+        # What `alembic upgrade` and `stamp` themselves call, without a script of ours that Alembic
+        # would run.
+        steps = getattr(scripts, find)("head", revision)
         for step in steps:
             tell(str(step))
         return steps
@@ -125,6 +135,30 @@ def _upgrade(connection: sa.Connection, tell: Callable[[str], None]) -> None:
     with EnvironmentContext(Config(), scripts, fn=find_steps, destination_rev="head") as context:
         context.configure(connection=connection, version_table=VERSION.name)
         context.run_migrations()
+
+
+# What no table of SQLAlchemy says: full text and vectors of the hub, and logs that only grow.
+_BESIDE_TABLES = (
+    "ALTER TABLE hub_documents ADD COLUMN near halfvec, ADD COLUMN terms tsvector",
+    "CREATE INDEX hub_documents_terms ON hub_documents USING gin (terms)",
+    """
+    CREATE FUNCTION prowess_only_added() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'events are only added'; END $$
+    """,
+    *(
+        f"CREATE TRIGGER {table}_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON {table}"
+        " FOR EACH STATEMENT EXECUTE FUNCTION prowess_only_added()"
+        for table in ("workshop_events", "workshop_event_actors", "audit_events")
+    ),
+)
+
+
+def _make_tables(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
+    for table in (*all_tables().values(), *hub_tables.METADATA.sorted_tables):
+        table.create(connection)
+    for statement in _BESIDE_TABLES:
+        connection.exec_driver_sql(statement)
 
 
 _ROWS_AT_ONCE = 500
@@ -139,12 +173,11 @@ _OF_FILES: Mapping[str, Mapping[str, str]] = {
     "vectors.db": {"vectors": "vectors"},
     # What skills are found by is made anew: the other engine has another index.
     "hub/hub.db": {
-        f"hub_{name}": f"hub_{name}"
-        for name in (
-            "namespaces", "members", "tokens", "skills", "versions", "files", "blobs", "labels"
-        )
+        table.name: table.name
+        for table in hub_tables.METADATA.sorted_tables
+        if table not in {hub_tables.META, hub_tables.TERMS, hub_tables.DOCUMENTS}
     },
-}  # fmt: skip
+}
 # The logs of decisions, by the name that they have in the database.
 _LOGS = {"audit.jsonl": "decisions", "hub/audit.jsonl": "hub-decisions"}
 
@@ -193,7 +226,7 @@ def copy_files(
     """
     done = {}
     with database.writing(files.TABLES, proposals.TOPIC) as connection:
-        tables = {**_read_hub_tables(connection), **all_tables()}
+        tables = {**hub_tables.METADATA.tables, **all_tables()}
         for file, names in _OF_FILES.items():
             path = os.path.join(state, file)
             if state_files.identity(path) is None:
@@ -208,16 +241,8 @@ def copy_files(
     return {name: count for name, count in done.items() if count is not None}
 
 
-def _read_hub_tables(connection: sa.Connection) -> Mapping[str, sa.Table]:
-    """Return the tables of a hub as they are there: this layer does not know them."""
-    found = sa.MetaData()
-    found.reflect(connection, only=list(_OF_FILES["hub/hub.db"].values()))
-    return found.tables
-
-
 def _open(path: str) -> sqlite3.Connection:
-    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    opened = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True)
+    opened = state_files.open_readonly(path)
     opened.row_factory = sqlite3.Row
     return opened
 

@@ -1,1 +1,1 @@
-"""The steps from one schema to the next, oldest first."""
+"""The steps from older schemas to the newest, oldest first."""
