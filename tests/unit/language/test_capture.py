@@ -350,6 +350,7 @@ def test_how_the_product_behaves_from_now_on_is_no_rule_for_the_agent(text: str)
     [
         "from now on the tests go next to the file they test",
         "from now on this project uses pnpm for everything",
+        "from now on the big images go into assets",
         "going forward the changelog is in the docs folder",
         "From now on the API is documented, so always update its page with it.",
     ],
