@@ -13,7 +13,7 @@ import numpy as np
 
 import prowess
 from prowess.host.models.local import KNOWN_FILE, OnnxEncoder, name_text
-from prowess.routing.index import list_common_texts
+from prowess.routing.message_kinds import list_common_texts
 
 _FOLDER = Path(prowess.__file__).parent / "model"
 

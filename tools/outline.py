@@ -9,7 +9,7 @@ maps into memory. Run it when the bundled model changed; `--check` says whether 
 Texts are read one by one and never padded, so a third of the graph is left out: what works out
 sizes that are always the same, what hides padding, and zero points of weights that are all zero.
 What the export had fused into one slow step is two quick ones again. That rounds elsewhere, so the
-vectors are the outline's own, and `id.txt` is a hash of it too.
+vectors are the outline's own, and `id.txt`, which is written with it, is a hash of it too.
 """
 
 import sys
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 import prowess
-from prowess.host.models.local import BUNDLED_FILE, OUTLINE_FILE
+from prowess.host.models.local import BUNDLED_FILE, HASH_FILE, OUTLINE_FILE, hash_model
 
 _FOLDER = Path(prowess.__file__).parent / "model"
 # Below this a tensor is quicker copied than mapped.
@@ -225,6 +225,7 @@ def main() -> int:
     if "--check" in sys.argv:
         return int(not path.is_file() or path.read_bytes() != made)
     path.write_bytes(made)
+    (_FOLDER / HASH_FILE).write_text(f"{hash_model(str(_FOLDER))}\n", encoding="ascii")
     return 0
 
 

@@ -22,13 +22,13 @@ import numpy as np
 import prowess
 from prowess.evaluation.suites import Bench, read_bench, without_examples
 from prowess.routing import router
-from prowess.routing.decision import (
+from prowess.routing.decision_triggers_and_follow_ups import (
     DEFAULT,
     Scale,
     Shares,
     Signs,
+    add_hints,
     fuse,
-    measure_nearness,
     read_scale,
     read_shares,
     scores,
@@ -36,9 +36,9 @@ from prowess.routing.decision import (
     weigh_occasion,
     weigh_topic,
 )
-from prowess.routing.dense import DenseScores
-from prowess.routing.index import SkillIndex
+from prowess.routing.dense import DenseScores, measure_nearness
 from prowess.routing.lexical_and_breadth import Breadth, LexicalScores
+from prowess.routing.router import SkillIndex
 from prowess.runtime.route.answer import RoutingService
 from prowess.wiring import open_runtime
 from training.judgement import FOLDS, Rows, collect, fit, list_folds, read_lines
@@ -323,7 +323,7 @@ def _read_row(
         "mass": lexical.mass,
         "mentioned": mentioned,
         "asked_so": measure_nearness(dense),
-        "outright": router.add_hints(index.hints.of(query.message), len(index.skills)),
+        "outright": add_hints(index.hints.of(query.message), len(index.skills)),
         "serving": occasions.weigh(reading),
         "leaning": index.everyday.leaning(vector),
         "idle": reading.idle,

@@ -22,7 +22,7 @@ from benchmarks.quality.hints import read_pages, write_skills
 
 import prowess
 from prowess.routing import router
-from prowess.routing.decision import Clarity, list_clues
+from prowess.routing.dense import Clarity, list_clues
 from prowess.runtime.route.answer import CARRIES, CLEAR, OUTRIGHT
 from prowess.wiring import open_runtime
 from training.constants import read_set

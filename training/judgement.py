@@ -24,7 +24,7 @@ import numpy as np
 import prowess
 from prowess.evaluation.suites import read_bench
 from prowess.routing import router
-from prowess.routing.index import list_signs, read_kinds, read_needs
+from prowess.routing.message_kinds import list_signs, read_kinds, read_needs
 from prowess.wiring import open_runtime
 
 # Ridge: with fewer messages than twice the dimensions, a free fit learns them by heart.

@@ -92,9 +92,11 @@ class Embedder:
 class Trainer(Embedder):
     """Holds the data of one run and takes it through its epochs."""
 
-    def __init__(self, base: Path, data: pairs.Pairs, config: Config) -> None:
+    def __init__(
+        self, base: Path, data: pairs.Pairs, config: Config, weights: Path | None = None
+    ) -> None:
         torch.manual_seed(config.seed)
-        model = encoder.from_weights(encoder.unpack(base / "base.npz"))
+        model = encoder.from_weights(encoder.unpack(weights or base / "base.npz"))
         lengths = (config.utterance_tokens, config.doc_tokens)
         super().__init__(model, base / "tokenizer.json", lengths)
         self.config, self.data, self.chance = config, data, random.Random(config.seed)

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from benchmarks.speed.routing import make_skills
 
-from prowess.host.harness.call_records import place_to_index
+from prowess.host.harness.marks_and_places import place_to_index
 from prowess.skills.model import Skill
 
 _SCRIPT = Path(sys.executable).with_name("prowess")

@@ -20,9 +20,9 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 import prowess
-from prowess.host.safety import deadline
 from prowess.safety.model import Profile, ScanVerdict
 from prowess.safety.scan import TIME_LIMIT, ScanOptions, scan
+from prowess.spans import deadline
 
 _SIZES_KB = (4, 16, 64, 256)
 _WORDS = (

@@ -1,20 +1,159 @@
-"""Tables that ship with the code, as TOML beside their readers: words, hosts, names, rule texts.
+"""What costs nothing before its first use: tables beside the code, patterns and dataclasses.
 
-A list of words is one long string with blanks between them: that is short to read, and a TOML
-parser written in Python takes it as fast as a file can be read.
+Every prompt of a coding agent waits for a hook, which loads a hundred classes and a hundred
+patterns and uses a third of them. The standard library compiles six functions for every class, half
+a millisecond. Here a constructor is compiled by the first instance, what else a class gets are
+closures, and a class that derives from another dataclass is wholly the standard library's. A
+pattern is compiled by the first text that it is held against.
 
-A pattern is one text or a list of alternatives; a list is joined by `|`. Phrases stand in packs,
-groups of regular expressions by language where that matters; an item of theirs may be a list of
-pieces, which are one expression, and may name a place of its file in angle brackets (`<BEGIN>`).
-They are compiled late and once: so many take longer to compile than most commands run.
+Tables ship with the code, as TOML beside their readers: words, hosts, names, rule texts. A list of
+words is one long string with blanks between them: that is short to read, and a TOML parser written
+in Python takes it as fast as a file can be read.
+
+A pattern of a table is one text or a list of alternatives; a list is joined by `|`. Phrases stand
+in packs, groups of regular expressions by language where that matters; an item of theirs may be a
+list of pieces, which are one expression, and may name a place of its file in angle brackets
+(`<BEGIN>`). They are compiled late and once: so many take longer to compile than most commands run.
 """
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # The same name again says that it is meant for others.
+    from dataclasses import dataclass as dataclass  # noqa: PLC0414
+
+    compile_late = re.compile
+else:
+    import dataclasses
+    from operator import attrgetter
+
+    class compile_late:
+        """A pattern: what is asked of it is asked of the compiled one, and kept."""
+
+        def __init__(self, pattern: str, flags: int = 0) -> None:
+            self._given = pattern, flags
+
+        def __getattr__(self, name: str) -> object:
+            found = getattr(re.compile(*self._given), name)
+            setattr(self, name, found)
+            return found
+
+    def dataclass(**options: bool):
+        """Return what makes a class a dataclass; takes `frozen`, `slots`, `kw_only` and `eq`."""
+
+        def make(given: type) -> type:
+            if any(dataclasses.is_dataclass(base) for base in given.__bases__):
+                return dataclasses.dataclass(**options)(given)
+            return _make(given, **options)
+
+        return make
+
+    def _make(
+        given: type,
+        *,
+        frozen: bool = False,
+        slots: bool = False,
+        kw_only: bool = False,
+        eq: bool = True,
+    ) -> type:
+        own = set(given.__dict__)
+        made = dataclasses.dataclass(
+            init=False, repr=False, eq=False, slots=slots, kw_only=kw_only
+        )(given)
+        made.__dataclass_params__.frozen, made.__dataclass_params__.eq = frozen, eq
+        methods = {**_be_made(made, frozen=frozen), **_be_shown(made)}
+        if eq:
+            methods |= _be_compared(made, frozen=frozen)
+        if frozen:
+            methods |= _be_left_alone(made, keeps_slots=slots)
+        for name, method in methods.items():
+            if name not in own:
+                setattr(made, name, method)
+        return made
+
+    def _be_made(made: type, *, frozen: bool) -> dict[str, object]:
+        def __init__(self, *values, **named):
+            made.__init__ = _compile(made, frozen=frozen)
+            made.__init__(self, *values, **named)
+
+        return {"__init__": __init__}
+
+    def _compile(made: type, *, frozen: bool):
+        """Return the constructor of a class, as the standard library would write it."""
+        known, taken, lines = {"_set": object.__setattr__, "_unset": dataclasses.MISSING}, {}, []
+        for field in dataclasses.fields(made):
+            name, value, parameter = field.name, field.name, field.name
+            if field.default_factory is not dataclasses.MISSING:
+                known[f"_make_{name}"], parameter = field.default_factory, f"{name}=_unset"
+                fresh = f"_make_{name}()"
+                value = f"{fresh} if {name} is _unset else {name}" if field.init else fresh
+            elif field.default is not dataclasses.MISSING:
+                known[f"_value_{name}"], parameter = field.default, f"{name}=_value_{name}"
+                value = name if field.init else f"_value_{name}"
+            elif not field.init:
+                continue
+            if field.init:
+                taken.setdefault(field.kw_only, []).append(parameter)
+            lines.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+        if hasattr(made, "__post_init__"):
+            lines.append("self.__post_init__()")
+        named = ["*", *taken[True]] if True in taken else []
+        parameters = ", ".join(["self", *taken.get(False, ()), *named])
+        body = "\n ".join(lines or ["pass"])
+        # Names of fields and nothing else: the text is ours.
+        exec(f"def __init__({parameters}):\n {body}", known)
+        known["__init__"].__qualname__ = f"{made.__qualname__}.__init__"
+        return known["__init__"]
+
+    def _be_shown(made: type) -> dict[str, object]:
+        def __repr__(self) -> str:
+            shown = (field.name for field in dataclasses.fields(made) if field.repr)
+            parts = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+            return f"{type(self).__qualname__}({parts})"
+
+        return {"__repr__": __repr__}
+
+    def _be_compared(made: type, *, frozen: bool) -> dict[str, object]:
+        names = [field.name for field in dataclasses.fields(made) if field.compare]
+        read = (
+            attrgetter(*names) if len(names) > 1 else lambda one: [getattr(one, n) for n in names]
+        )
+
+        def __eq__(self, other: object):
+            return read(self) == read(other) if type(other) is type(self) else NotImplemented
+
+        def __hash__(self) -> int:
+            return hash(tuple(read(self)))
+
+        return {"__eq__": __eq__, "__hash__": __hash__ if frozen else None}
+
+    def _be_left_alone(made: type, *, keeps_slots: bool) -> dict[str, object]:
+        names = frozenset(field.name for field in dataclasses.fields(made))
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if type(self) is made or name in names:
+                raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+            super(made, self).__setattr__(name, value)
+
+        def __delattr__(self, name: str) -> None:
+            if type(self) is made or name in names:
+                raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+            super(made, self).__delattr__(name)
+
+        def __getstate__(self) -> list[object]:
+            return [getattr(self, field.name) for field in dataclasses.fields(self)]
+
+        def __setstate__(self, state: list[object]) -> None:
+            for field, value in zip(dataclasses.fields(self), state, strict=True):
+                object.__setattr__(self, field.name, value)
+
+        kept = {"__getstate__": __getstate__, "__setstate__": __setstate__} if keeps_slots else {}
+        return {"__setattr__": __setattr__, "__delattr__": __delattr__, **kept}
+
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _CODE = (".py", ".toml", ".txt")
@@ -44,6 +183,9 @@ def read_text(name: str) -> str:
 @cache
 def hash_code(*places: str) -> str:
     """Return what tells the code and tables in some places of the package from any others."""
+    # Late: only what keeps something asks by which code it was made.
+    import hashlib
+
     found = hashlib.sha256()
     for path in sorted(path for place in places for path in _list_code(place)):
         with open(path, "rb") as file:
@@ -74,7 +216,7 @@ def read_words(text: str) -> frozenset[str]:
 
 @cache
 # What a table holds is known to who asks for it.
-def load_table(name: str, *keys: str) -> Any:  # noqa: ANN401
+def load_table(name: str, *keys: str) -> Any:
     """Return what a table of the readers holds under `keys`; nobody may change it."""
     found: Any = read_table(f"safety/languages/{name}.toml")
     for key in keys:

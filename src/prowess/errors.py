@@ -53,7 +53,7 @@ An exception is for the caller who must act, so each says what to do next and ca
 import errno
 from collections.abc import Sequence
 
-from prowess.late import compile_late
+from prowess.data import compile_late
 
 
 class ProwessError(Exception):

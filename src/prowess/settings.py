@@ -11,7 +11,7 @@ from dataclasses import field
 from enum import Enum
 from typing import Any
 
-from prowess.late import dataclass
+from prowess.data import dataclass
 from prowess.settings_table import (
     FLAG,
     NAMES_OR_KEYS,

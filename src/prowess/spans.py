@@ -1,4 +1,4 @@
-"""Pieces of work: how long each took is told, and what goes wrong in an outermost one stays inside.
+"""Pieces of work: how long each took, how long it may take, and that its failure stays inside.
 
 Events go through the standard library's log, so that a program that embeds Prowess decides about
 them as about all others, and where nobody listens nothing is measured: a word for what happened,
@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from prowess.late import compile_late, dataclass
+from prowess.data import compile_late, dataclass
 
 if TYPE_CHECKING:
     # Most commands log nothing.
@@ -124,3 +124,45 @@ def heard(handler: "logging.Handler", level: int, name: str = "prowess") -> Iter
     finally:
         log.removeHandler(handler)
         log.setLevel(before)
+
+
+# Asked again, should something inside take the first interruption for a failure of its own.
+_AGAIN_S, _SOON_S = 0.25, 0.001
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Interrupt what runs inside after `seconds` of processor time.
+
+    A scanner looks at the clock itself, but between two looks a hostile text may keep one step
+    busy: this reaches into such a step, and nobody else's work sets it off. It exists where the
+    system has timers, and for the main thread alone.
+
+    Raises:
+        TimeoutError: the time is up.
+    """
+    # Late: hooks and routes interrupt nothing.
+    import signal
+    import threading
+
+    is_main = threading.current_thread() is threading.main_thread()
+    if not hasattr(signal, "setitimer") or not is_main:
+        yield
+        return
+
+    def stop(_number: int, _frame: object) -> None:
+        # The timer runs on while other threads work.
+        if time.thread_time() - begun >= seconds:
+            raise TimeoutError(f"stopped after {seconds:g} s of processor time")
+
+    before, begun = signal.signal(signal.SIGVTALRM, stop), time.thread_time()
+    left, again = signal.setitimer(signal.ITIMER_VIRTUAL, seconds, _AGAIN_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+        if left:
+            # A program around us has an alarm of its own running; it may be due by now.
+            left = max(left - (time.thread_time() - begun), _SOON_S)
+            signal.setitimer(signal.ITIMER_VIRTUAL, left, again)

@@ -246,11 +246,10 @@ def open_memory(
     """Open a service on skills in memory: no files, no clock, no environment."""
     sources, kept = MemorySources(tuple(skills)), store or MemoryStore()
     facts = FixedFacts(bins=frozenset(bins), env=frozenset(env))
-    versions = iter(range(1, 1_000_000))
     return SkillsService(
         settings=FixedSettings(settings or Settings()),
         places=Places(workspace="/work", workspace_given=True, managed="/state/skills"),
-        open_workspace=lambda folder: Workspace(folder, sources, facts),
-        next_version=lambda: next(versions),
+        open_workspace=lambda folder: Workspace(folder, sources, lambda: facts),
+        now_ms=lambda: 1,
         last_used=kept.last_used,
     )

@@ -19,7 +19,7 @@ RULES = (
     ("$name in a message", "invocation", "skills named by `$name`"),
     ("no key twice in frontmatter", "frontmatter", "class RepeatedKeyError"),
     ("what strict validation refuses", "validation", "strict: bool"),
-    ("when a snapshot gets a new version", "snapshot", "class VersionClock"),
+    ("when a snapshot gets a new version", "snapshot", "def next_version"),
     ("how deep folders are searched", "discovery", "depth < self._source.depth"),
     ("which links are followed", "symlink", "class LinkRule"),
     ("triggers of authors", "trigger", "Triggers"),

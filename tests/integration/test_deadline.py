@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.host.safety import deadline
 from prowess.safety.scan import TIME_LIMIT
+from prowess.spans import deadline
 
 
 def _endless() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from prowess.cli.main import main
 from prowess.hooks.harness import Harness, HookCall, Moment
-from prowess.host.harness.call_records import HookLog
+from prowess.host.harness.hook_client import HookLog
 from prowess.host.harness.hook_socket import HookSocket
 from prowess.wiring.doctor import find_exposed, gateway_answers, read_version_beside
 

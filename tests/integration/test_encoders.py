@@ -30,7 +30,8 @@ from prowess.host.models.local import (
     hash_model,
     name_text,
 )
-from prowess.routing.index import list_messages, read_needs
+from prowess.routing.lexical_and_breadth import list_messages
+from prowess.routing.message_kinds import read_needs
 from prowess.runtime.ports import Encoder, Vectors
 from prowess.settings import EncoderSettings
 from prowess.wiring.library import open_encoder

@@ -21,9 +21,9 @@ from prowess.hooks.answers import read
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import Program
 from prowess.hooks.samples import SAMPLES, PayloadSample
-from prowess.host.harness.call_records import FILE_NAME, HookLog, place_to_index
-from prowess.host.harness.hook_client import ask
+from prowess.host.harness.hook_client import LOG_FILE, HookLog, ask
 from prowess.host.harness.hook_socket import HookQuestion, HookSocket
+from prowess.host.harness.marks_and_places import place_to_index
 from prowess.host.models.local import OnnxEncoder
 from prowess.runtime.ports import Vectors
 from prowess.wiring import open_runtime
@@ -119,7 +119,7 @@ class World:
         return json.dumps({**common, **prompt, **fields}).encode()
 
     def log(self) -> str:
-        path = self.state / FILE_NAME
+        path = self.state / LOG_FILE
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def proposals(self) -> list[Any]:
@@ -455,7 +455,7 @@ def test_a_call_that_is_told_to_stop_is_noted_with_its_caller_and_its_time(
         [("codex", "prompt", noted)] if noted else []
     )
     assert all(line["took"] > 0 for line in lines)
-    assert bool(noted) is (world.state / FILE_NAME).exists()
+    assert bool(noted) is (world.state / LOG_FILE).exists()
 
 
 def test_a_call_that_came_late_is_answered_from_words_at_once(world: World) -> None:
@@ -493,7 +493,7 @@ def test_a_process_that_goes_on_for_too_long_ends_well_and_is_noted(world: World
 
 
 def test_a_state_folder_that_cannot_be_written_is_no_reason_to_be_silent(world: World) -> None:
-    (world.state / FILE_NAME).mkdir()
+    (world.state / LOG_FILE).mkdir()
 
     assert "pdf-forms" in world.alone(world.payload())
 

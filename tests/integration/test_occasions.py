@@ -8,9 +8,11 @@ import pytest
 
 from prowess.host.models.local import OnnxEncoder
 from prowess.routing import router
+from prowess.routing.dense import Encoded
 from prowess.routing.handoffs_and_passages import read_evidence
-from prowess.routing.index import Encoded, SkillIndex, list_index_texts, list_signs, read_heads
 from prowess.routing.lexical_and_breadth import LexicalIndex, read_terms
+from prowess.routing.message_kinds import list_signs, read_heads
+from prowess.routing.router import SkillIndex, list_index_texts
 from prowess.testing import make_skill
 
 _MODEL = Path(router.__file__).parents[1] / "model"

@@ -13,8 +13,8 @@ from tests.integration.sessions_world import SESSION_ID, Machine, Recorder, reco
 
 from prowess.hooks.harness import Harness
 from prowess.host.harness import sessions as session_files
+from prowess.host.harness.hook_client import is_in_roots, list_session_roots
 from prowess.host.harness.sessions import SessionFolders, lies_in_folders
-from prowess.host.sources.harness_folders import is_in_roots, list_session_roots
 from prowess.runtime.sessions import SessionFile
 
 

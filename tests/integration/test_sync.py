@@ -49,7 +49,7 @@ class _NothingAccepted:
 def _scanning() -> ScanService:
     return ScanService(
         ScanPorts(
-            acceptances=_NothingAccepted(),
+            open_acceptances=_NothingAccepted,
             egress=dict,
             trusted_names=tuple,
             seconds=lambda: 0.0,

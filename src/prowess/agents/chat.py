@@ -62,7 +62,7 @@ from prowess.agents.events import (
 )
 from prowess.agents.models import Opened
 from prowess.errors import ProwessError
-from prowess.routing.triggers_and_follow_ups import is_follow_up
+from prowess.routing.decision_triggers_and_follow_ups import is_follow_up
 from prowess.runtime.run import AsyncRun, RunContext
 from prowess.spans import contain
 

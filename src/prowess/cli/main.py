@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from prowess.host.harness.hook_client import ask, current_folder, read_input, state_folder
+from prowess.host.harness.hook_client import HookLog, ask, current_folder, read_input, state_folder
 
 if TYPE_CHECKING:
     # The same name again says that it is meant for others.
@@ -232,31 +232,16 @@ _call = _Call()
 
 def _note(problem: str) -> None:
     """Leave a line in the log about a call that never came as far as to an answer."""
-    from prowess.host.harness.call_records import HookLog
-
-    log = HookLog(state_folder(os.environ, current_folder()))
-    now_ms, took_ms = time.time_ns() // 1_000_000, round((time.monotonic() - _call.begun) * 1_000)
     from prowess.hooks.answers import read
-    from prowess.hooks.harness import HookCall, Moment
+    from prowess.hooks.harness import Moment
 
-    payload = _read_waiting() if _call.payload is None else _call.payload
-    caller = read(payload, os.environ)
-    if caller is None:
-        log.note_unknown(now_ms, problem)
-        return
-    if problem == _ENDED and caller.moment in (Moment.TURN_END, Moment.SESSION_END):
+    caller = read(_read_waiting() if _call.payload is None else _call.payload, os.environ)
+    ends = (Moment.TURN_END, Moment.SESSION_END)
+    if problem == _ENDED and caller is not None and caller.moment in ends:
         # A program that ends takes its hooks with it, as in print mode: nothing went wrong.
         return
-    log.note(
-        HookCall(
-            harness=caller.harness,
-            moment=caller.moment,
-            at_ms=now_ms - took_ms,
-            took_ms=took_ms,
-            spoke=False,
-            problem=problem,
-        )
-    )
+    log = HookLog(state_folder(os.environ, current_folder()), _call.begun)
+    log.note_end(caller, problem=problem)
 
 
 def _read_waiting() -> bytes:

@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prowess.routing import router
+from prowess.routing.decision_triggers_and_follow_ups import fold
 from prowess.routing.handoffs_and_passages import (
     find_opening,
     find_told_uses,
     is_exclusion,
     split_sentences,
 )
-from prowess.routing.index import SkillIndex
-from prowess.routing.triggers_and_follow_ups import fold
+from prowess.routing.router import SkillIndex
 from prowess.runtime.ports import LanguageModel
 from prowess.runtime.route.answer import RoutingService
 from prowess.runtime.route.examples import quote_skill

@@ -21,8 +21,8 @@ from prowess.errors import SuiteError
 from prowess.evaluation.metrics import Outcome
 from prowess.evaluation.suites import Case, prompt_text
 from prowess.routing import router
-from prowess.routing.index import SkillIndex
 from prowess.routing.model import Decision, Thresholds
+from prowess.routing.router import SkillIndex
 from prowess.routing.words import split_words
 from prowess.runtime.route.answer import RoutingService
 from prowess.runtime.route.index import Progress

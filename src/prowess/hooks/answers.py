@@ -14,12 +14,13 @@ before they could crowd out the user's own.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from typing import Any, NamedTuple
 
+from prowess.data import compile_late, dataclass
 from prowess.hooks.harness import Harness, Moment
-from prowess.late import compile_late, dataclass
 from prowess.skills.text import clean, one_line, strict_loads
 
 # A JSON object can hold anything until each field is looked at.
@@ -516,3 +517,48 @@ def _line(hint: Hint, most: int, way: str) -> str:
 def _unframe(text: str) -> str:
     """Return text that opens and closes no frame: harnesses put what we say between tags."""
     return text.replace("<", "&lt;").replace(">", "&gt;")
+
+
+# What a program puts around words of its own in a message of its user; without an end, the rest.
+_WRAPPED = compile_late(
+    r"<(?P<tag>local-command-[a-z]{1,20}|command-(?:message|name|args|contents)|system-reminder"
+    r"|task-notification|bash-(?:input|stdout|stderr)|user-prompt-submit-hook)\b[^<>]{0,200}>"
+    r".*?(?:</(?P=tag)>|\Z)"
+    # What people may speak of as well, so that only a whole one is a program's.
+    r"|<(?P<frame>hook_context|session_context|loaded_context|environment_context"
+    r"|skills_instructions|available_skills)>.*?</(?P=frame)>",
+    re.DOTALL,
+)
+# What Prowess itself told an agent, with the skills that it named on a line each.
+_TOLD = compile_late(
+    r"^(?:Skills|This message) [^\n]{0,120}\((?:found|listed|noticed) by Prowess\)[^\n]*\n?"
+    r"(?:- [^\n]*\n?)*",
+    re.MULTILINE,
+)
+# What a program puts in the place of, or before, a call of a skill that a person typed.
+_CALLED, _ARGUMENTS = "Base directory for this skill: ", "<skill-args>"
+_EXPLICIT = compile_late(
+    r"\AUse the following explicitly referenced skills[^\n]*\n(?:- [^\n]*\n)+\nUser request:\n"
+)
+
+
+def read_call(text: str) -> str:
+    """Return the call (`/name ...`) for which a program wrote a skill's whole text, or the text."""
+    if not text.startswith(_CALLED):
+        return text
+    name = re.split(r"[\\/]", text[len(_CALLED) :].partition("\n")[0].rstrip("\\/ "))[-1]
+    said = text.rpartition(_ARGUMENTS)[2] if _ARGUMENTS in text else ""
+    return f"/{name} {said.partition('</skill-args>')[0].strip()}".rstrip()
+
+
+def keep_typed(text: str) -> str:
+    """Return a message of a person without what programs put into it, ourselves included."""
+    typed = read_call(_EXPLICIT.sub("", text))
+    typed = _WRAPPED.sub("", typed) if "<" in typed else typed
+    typed = _TOLD.sub("", typed) if "by Prowess)" in typed else typed
+    return text if typed == text else typed.strip()
+
+
+def has_frames(text: str) -> bool:
+    """Return whether a text holds words that a program put around its own."""
+    return _WRAPPED.search(text) is not None

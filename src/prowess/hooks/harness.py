@@ -11,7 +11,7 @@ from copy import deepcopy
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from prowess.late import dataclass
+from prowess.data import dataclass
 
 # Says how many seconds the caller of a hook waits.
 LIMIT_VARIABLE = "PROWESS_HOOK_SECONDS"

@@ -1,25 +1,16 @@
-"""What the operator let through, as files of the state folder, and an alarm for long scans.
+"""What the operator let through, as files of the state folder.
 
 Acceptances of findings and approvals of skills of other MCP servers are private files, replaced in
 one step and changed by one process at a time; what cannot be read accepts and approves nothing. The
 log only grows: findings that were accepted, and variables that a skill had by the operator's word.
 Names stand in it and reasons, never values.
-
-The scanner looks at the clock itself, but between two looks a hostile text may keep one step busy.
-The alarm reaches into such a step. It counts processor time, so that nobody else's work sets it
-off. It exists where the system has timers, and for the main thread alone; elsewhere the scanner's
-own looks are all there is.
 """
 
 import json
 import logging
 import os
-import signal
 import stat
-import threading
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -36,43 +27,6 @@ from prowess.safety.paths import shown
 from prowess.safety.rules.table import Acceptance
 from prowess.secrets.credentials import mask
 from prowess.skills.catalog import is_of_project
-
-# Asked again, should something inside take the first interruption for a failure of its own.
-_AGAIN_S, _SOON_S = 0.25, 0.001
-
-
-@contextmanager
-def deadline(seconds: float) -> Iterator[None]:
-    """Interrupt what runs inside after `seconds` of processor time.
-
-    Raises:
-        TimeoutError: the time is up.
-    """
-    if not hasattr(signal, "setitimer") or not _is_main():
-        yield
-        return
-
-    def stop(_number: int, _frame: object) -> None:
-        # The timer runs on while other threads work.
-        if time.thread_time() - begun >= seconds:
-            raise TimeoutError(f"stopped after {seconds:g} s of processor time")
-
-    before, begun = signal.signal(signal.SIGVTALRM, stop), time.thread_time()
-    left, again = signal.setitimer(signal.ITIMER_VIRTUAL, seconds, _AGAIN_S)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
-        if left:
-            # A program around us has an alarm of its own running; it may be due by now.
-            left = max(left - (time.thread_time() - begun), _SOON_S)
-            signal.setitimer(signal.ITIMER_VIRTUAL, left, again)
-
-
-def _is_main() -> bool:
-    return threading.current_thread() is threading.main_thread()
-
 
 FILE = "remote-skills.json"
 Known = dict[str, dict[str, str]]

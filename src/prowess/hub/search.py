@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from prowess.host.store.hub_tables import DOCUMENTS, SKILLS, TERMS
 from prowess.hub.tables import HubDatabase, cast_near
 from prowess.routing import lexical_and_breadth as lexical
-from prowess.routing.decision import fuse, weight_of_meaning
+from prowess.routing.decision_triggers_and_follow_ups import fuse, weight_of_meaning
 from prowess.routing.dense import DenseScores
 from prowess.routing.handoffs_and_passages import read_evidence
 from prowess.routing.lexical_and_breadth import Breadth, LexicalIndex, Terms, read_terms

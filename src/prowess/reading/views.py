@@ -17,8 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cache, lru_cache
 
-from prowess.data import read_table
-from prowess.late import compile_late, dataclass
+from prowess.data import compile_late, dataclass, read_table
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,18 @@
 """Which skills mean something like a message: cosines of its vector with those of the evidence.
 
 The whole positive text counts most and the best single phrase lends a hand: the bare maximum
-over phrases would let one stray sentence of a broad skill win.
+over phrases would let one stray sentence of a broad skill win. How clearly a skill is meant at all,
+whatever the others say, follows from cosine and shared words.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.late import dataclass
+from prowess.data import dataclass, read_table
 from prowess.routing.handoffs_and_passages import SkillEvidence
 from prowess.routing.words import is_foreign, put_in_english
 
@@ -21,6 +23,14 @@ _MOST_NEGATIVES = 8
 # Phrases of skills that are far from the top in everything else cannot lift them there.
 _CANDIDATES = 256
 _STRIP = 512
+
+
+class Encoded(NamedTuple):
+    """The vectors of texts, and whose they are: those of another encoder do not compare."""
+
+    vectors: Mapping[str, Floats]
+    encoder_id: str = ""
+    english_only: bool = True
 
 
 class DenseScores(NamedTuple):
@@ -177,6 +187,68 @@ def cosines(rows: Floats, message: Floats) -> Floats:
     """
     near: Floats = np.einsum("ij,j->i", rows, message)
     return near
+
+
+# From the first cosine on a phrase is near to a message, and from the second on the same; by so
+# much it must be nearer than the whole text.
+_NEAR, _SAME, _NEARER = 0.4, 0.65, 0.15
+
+
+def measure_nearness(dense: DenseScores) -> Floats:
+    """Return how nearly a message is one of the requests of each skill, from 0 to 1.
+
+    A phrase that is no nearer than the whole description is only more of the same.
+    """
+    near = np.clip((dense.best - _NEAR) / (_SAME - _NEAR), 0, 1)
+    found: Floats = near * np.clip((dense.best - dense.whole) / _NEARER, 0, 1)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clarity:
+    """What tells that a skill is meant from what is merely the best: a logistic regression.
+
+    Unlike a score it asks nothing of the catalogue: it is the same for long texts and short.
+    """
+
+    # The cosine of message and skill.
+    meaning: float
+    # The words that they share, and by how much those are more than with any other skill.
+    words: float
+    lead: float
+    # The logarithm of how much the message says in rare words.
+    said: float
+    none: float
+
+
+@cache
+def read_clarity() -> Clarity:
+    """Return the weights that were fitted for the model that ships."""
+    return Clarity(**read_table("model/clarity.toml"))
+
+
+def list_clues(meant: Floats, shared: Floats, mass: float) -> Floats:
+    """Return what clarity weighs, in the order of its weights: a row for each skill."""
+    # What is shared with no other skill: the best has the second to beat, and all others the best.
+    second, first = np.sort(np.append(shared, np.zeros(2, np.float32)))[-2:]
+    lead = shared - np.where(shared == first, second, first)
+    said = np.full(len(shared), np.log1p(mass), np.float32)
+    return np.stack([meant, shared, lead, said], axis=1)
+
+
+def measure_clarity(meant: Floats, shared: Floats, mass: float) -> Floats:
+    """Return for each skill how likely it is that a person who wrote the message means it.
+
+    Args:
+        meant: the cosine of the message with each skill.
+        shared: how far each has the words of the message.
+        mass: how much the message says in rare words.
+    """
+    by = read_clarity()
+    weights = np.array([by.meaning, by.words, by.lead, by.said], np.float32)
+    odds = list_clues(meant, shared, mass) @ weights + by.none
+    found: Floats = 1 / (1 + np.exp(-odds))
+    return found
 
 
 def list_texts(skill: SkillEvidence) -> Iterator[str]:

@@ -12,11 +12,12 @@ apart because they are weighed apart: one stray phrase must not win alone.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from itertools import islice
 from typing import NamedTuple
 
-from prowess.late import compile_late, dataclass
+from prowess.data import compile_late, dataclass
 from prowess.skills.model import Skill, Value
 
 _LONGEST_REQUEST = 200
@@ -511,3 +512,27 @@ def _items(lines: Iterable[_Line], kind: _Kind) -> Iterator[str]:
         item = bullet.group("text") if bullet else ""
     if item:
         yield item
+
+
+_MOST_HANDED_OVER = 8
+
+
+def add_handoffs(evidence: Sequence[SkillEvidence], *, guests: int = 0) -> list[SkillEvidence]:
+    """Give each skill the requests that others hand to it: "for slides use deck-maker".
+
+    The last `guests` are given theirs, and hand nothing over.
+    """
+    counted = evidence[: len(evidence) - guests]
+    names = {one.name.casefold() for one in counted}
+    handed: dict[str, list[str]] = {}
+    for one in counted:
+        for handoff in one.handoffs:
+            target = handoff.target.casefold()
+            if target in names and target != one.name.casefold():
+                handed.setdefault(target, []).append(handoff.request)
+    return [_add_requests(one, handed.get(one.name.casefold(), ())) for one in evidence]
+
+
+def _add_requests(one: SkillEvidence, requests: Sequence[str]) -> SkillEvidence:
+    more = tuple(dict.fromkeys(requests))[:_MOST_HANDED_OVER]
+    return replace(one, phrases=tuple(dict.fromkeys((*one.phrases, *more)))) if more else one

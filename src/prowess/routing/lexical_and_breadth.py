@@ -9,13 +9,14 @@ others do.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import chain, pairwise
 from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.late import dataclass
+from prowess.data import dataclass, read_table
 from prowess.routing.dense import DenseIndex
 from prowess.routing.handoffs_and_passages import SkillEvidence
 from prowess.routing.words import Words, find_spellings, split_words
@@ -415,3 +416,22 @@ def middle(values: Numbers) -> np.floating:
     first, last = (len(values) - 1) // 2, len(values) // 2
     found: np.floating = np.partition(values, (first, last))[first : last + 1].mean()
     return found
+
+
+class Messages(NamedTuple):
+    """The background texts, each on its side of the line."""
+
+    everyday: tuple[str, ...]
+    errands: tuple[str, ...]
+
+
+@cache
+def read_messages() -> Messages:
+    """Return the messages that need no skill, and the errands that do."""
+    table = read_table("routing/background.toml")
+    return Messages(*(tuple(table[side].strip().splitlines()) for side in Messages._fields))
+
+
+def list_messages() -> tuple[str, ...]:
+    """Return every text whose vector is needed to draw the line."""
+    return (*read_messages().errands, *read_messages().everyday)

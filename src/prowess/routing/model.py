@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from enum import Enum
 
-from prowess.late import dataclass
+from prowess.data import dataclass
 from prowess.skills.model import Skill
 
 

@@ -1,48 +1,125 @@
 """From a message to a decision: rank every skill, then load, offer or leave it, with reasons.
 
+Everything about a set of skills that this needs is made once, as an index, and used for every
+message.
+
 The vector of the message is an argument, so nothing here waits for a model: `outright` first asks
 whether one is needed at all. A reason is a sentence that a person can check against the skill.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.late import dataclass
-from prowess.routing import decision
-from prowess.routing.decision import (
+from prowess.data import dataclass
+from prowess.routing import decision_triggers_and_follow_ups as decision
+from prowess.routing.decision_triggers_and_follow_ups import (
     DEFAULT,
-    Fused,
-    Scale,
-    Signs,
-    fuse,
-    measure_clarity,
-    measure_nearness,
-    read_scale,
-    read_shares,
-    weight_of_meaning,
-)
-from prowess.routing.dense import DenseIndex
-from prowess.routing.index import MessageReading, SkillIndex, read_needs
-from prowess.routing.lexical_and_breadth import LexicalScores
-from prowess.routing.model import Decision, Match, Route, Status, Thresholds
-from prowess.routing.triggers_and_follow_ups import (
     Closing,
+    Fused,
+    HintIndex,
     Hints,
     Named,
+    Scale,
+    Signs,
+    add_hints,
     fold,
+    fuse,
     is_called,
     is_follow_up,
     read_closing,
+    read_scale,
+    read_shares,
+    weigh_hints,
+    weight_of_meaning,
 )
+from prowess.routing.dense import DenseIndex, Encoded, list_texts, measure_clarity, measure_nearness
+from prowess.routing.handoffs_and_passages import SkillEvidence
+from prowess.routing.lexical_and_breadth import (
+    Breadth,
+    LexicalIndex,
+    LexicalScores,
+    list_messages,
+    measure_meaning,
+    measure_words,
+)
+from prowess.routing.message_kinds import (
+    Everyday,
+    MessageReading,
+    Occasions,
+    list_common_texts,
+    read_needs,
+)
+from prowess.routing.model import Decision, Match, Route, Status, Thresholds
 from prowess.routing.words import find_asking_part, is_mention, measure_shape, put_in_english
+from prowess.skills.model import Skill
 from prowess.skills.text import one_line
 
 Floats: TypeAlias = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SkillIndex:
+    """The skills of one snapshot, ready to be matched; never changed, so threads may share it."""
+
+    skills: tuple[Skill, ...]
+    # Those that the model may not choose: only a person can call them.
+    hidden: tuple[int, ...]
+    evidence: tuple[SkillEvidence, ...]
+    lexical: LexicalIndex
+    hints: HintIndex
+    # None without an encoder: then words and what is said outright are all there is.
+    dense: DenseIndex | None
+    breadth: Breadth
+    everyday: Everyday | None
+    # None without the encoder that the heads were fitted for.
+    occasions: Occasions | None
+    english_only: bool
+    encoder_id: str
+
+    @classmethod
+    def build(
+        cls,
+        skills: Sequence[Skill],
+        evidence: Sequence[SkillEvidence],
+        lexical: LexicalIndex,
+        encoded: Encoded | None,
+    ) -> Self:
+        """Index `skills`; `encoded` has a vector for every text that `needed_texts` names."""
+        dense, line, occasions = None, None, None
+        meaning = np.zeros(len(skills), np.float32)
+        if encoded is not None:
+            dense = DenseIndex.build(evidence, encoded.vectors, english_only=encoded.english_only)
+            line = Everyday.between(encoded.vectors, dense.whole)
+            strangers = np.array([encoded.vectors[text] for text in list_messages()], np.float32)
+            meaning = measure_meaning(dense, strangers, lexical.known)
+            occasions = Occasions.build(encoded, dense, lexical.known)
+        return cls(
+            skills=tuple(skills),
+            hidden=tuple(at for at, skill in enumerate(skills) if not skill.invocation.model),
+            # The bodies are in the lexical index by now.
+            evidence=tuple(replace(one, body="") for one in evidence),
+            lexical=lexical,
+            hints=HintIndex(skills),
+            dense=dense,
+            breadth=Breadth(meaning, measure_words(lexical, list_messages())),
+            everyday=line,
+            occasions=occasions,
+            english_only=encoded is not None and encoded.english_only,
+            encoder_id="" if encoded is None else encoded.encoder_id,
+        )
+
+
+def list_index_texts(evidence: Sequence[SkillEvidence]) -> Iterator[str]:
+    """Yield every text whose vector is needed, some of them more than once."""
+    yield from list_common_texts()
+    for one in evidence:
+        yield from list_texts(one)
+
 
 CALLED = "the message calls it by name"
 GOES_ON = "the message goes on with what was loaded last"
@@ -102,11 +179,6 @@ def _quote(text: str) -> str:
     return line if len(line) <= _LONGEST_QUOTE else line[: _LONGEST_QUOTE - 1].rstrip() + "…"
 
 
-# What is said outright: enough to lift a likely skill to the top, not an unlikely one.
-_TRIGGER, _WORD_TRIGGER, _PATH = 0.15, 0.06, 0.06
-# A name that is asked for wins over whatever else the message is about; one that only occurs does
-# not ("I just finished setup-db, what now?").
-_ASKED_FOR, _MENTIONED = 0.4, 0.06
 # A small weight: a cross-encoder of this size is right more often than not, and no more.
 _JUDGED = 0.005
 _LONGEST_HINTED = 20_000
@@ -416,7 +488,7 @@ def make_match(index: SkillIndex, query: Query, ranking: Ranking, place: int) ->
     """Return one skill's score with the share of each signal and the reasons."""
     signals = {name: float(part[place]) for name, part in ranking.fused.parts.items()}
     hints = ranking.hints.get(place, Hints())
-    signals |= {name: worth for name, worth in _weigh_hints(hints).items() if worth}
+    signals |= {name: worth for name, worth in weigh_hints(hints).items() if worth}
     reasons = list(find_reasons(index, query.english, query.vector, place, hints))
     reasons += _find_circumstances(ranking, place)
     return Match(
@@ -452,22 +524,6 @@ def _add_judgement(fused: Fused, judged: Mapping[int, float]) -> Fused:
 
 def _add_part(fused: Fused, name: str, part: Floats) -> Fused:
     return fused._replace(total=fused.total + part, parts={**fused.parts, name: part})
-
-
-def add_hints(hints: Mapping[int, Hints], size: int) -> Floats:
-    """Return what is said outright for each of so many skills."""
-    added = np.zeros(size, np.float32)
-    for place, found in hints.items():
-        added[place] = sum(_weigh_hints(found).values())
-    return added
-
-
-def _weigh_hints(hints: Hints) -> dict[str, float]:
-    # A trigger of one word proves little more than the word itself, which counts already.
-    several = len(hints.trigger.split()) > 1 or not hints.trigger.isascii()
-    trigger = (_TRIGGER if several else _WORD_TRIGGER) if hints.trigger else 0.0
-    named = _ASKED_FOR if hints.named >= Named.ASKED_FOR else _MENTIONED if hints.named else 0.0
-    return {"named": named, "trigger": trigger, "path": _PATH if hints.path else 0.0}
 
 
 def _find_excluded(

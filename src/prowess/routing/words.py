@@ -18,8 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 from Stemmer import Stemmer
 
-from prowess.data import read_table, read_text, read_words
-from prowess.late import compile_late
+from prowess.data import compile_late, read_table, read_text, read_words
 
 _LONGEST_WORD = 40
 _LONGEST_TOKEN = 120

@@ -10,7 +10,7 @@ from dataclasses import field
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
-from prowess.late import dataclass
+from prowess.data import dataclass
 from prowess.settings import Settings
 from prowess.skills.agent_filter_snapshot import SnapshotSkill
 from prowess.skills.eligibility import HostFacts, ScannerBlock

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cache
 from hashlib import sha256
 from threading import RLock
 from typing import NamedTuple, Protocol
@@ -181,7 +182,8 @@ class ReportStore(Protocol):
 class ScanPorts:
     """What scanning needs from the world."""
 
-    acceptances: AcceptanceStore
+    # Asked where something was found, or by whoever accepts it.
+    open_acceptances: Callable[[], AcceptanceStore]
     # Without one everything is scanned whenever somebody asks.
     reports: ReportStore | None = None
     # Variable -> hosts it may be sent to, as the operator configured it.
@@ -204,8 +206,8 @@ class ScanService:
     """Scans skills and keeps what the operator accepts."""
 
     def __init__(self, tools: ScanPorts) -> None:
-        self._tools = tools
-        self._trusted: tuple[str, ...] | None = None
+        self._tools, self._acceptances = tools, cache(tools.open_acceptances)
+        self._trusted = cache(lambda: tuple(sorted(set(tools.trusted_names()))))
         # Two threads that ask about the same skill scan it once.
         self._scanning = RLock()
 
@@ -214,10 +216,12 @@ class ScanService:
         chosen = Profile(profile or target.profile)
         if target.problem:
             return Scanned(target, chosen, failed(target.problem))
-        like = find_lookalike(target.name, self._find_trusted_names()) if target.name else None
+        like = find_lookalike(target.name, self._trusted()) if target.name else None
         _, card = self.find_report(target, chosen, "" if like is None else like.trusted)
-        digest, given = card.known.content_hash, self._tools.acceptances.read()
-        report = lower_accepted(card.report, chosen, target.name, digest, given)
+        report = card.report
+        if report.findings:
+            digest, given = card.known.content_hash, self.accepted()
+            report = lower_accepted(report, chosen, target.name, digest, given)
         return Scanned(target, chosen, replace(report, ledger=(*report.ledger, *target.noted)))
 
     def find_report(
@@ -310,12 +314,12 @@ class ScanService:
             )
             for digest in dict.fromkeys(finding.evidence_hash for finding in wanted)
         )
-        self._tools.acceptances.add(given)
+        self._acceptances().add(given)
         return given
 
     def accepted(self) -> tuple[Acceptance, ...]:
         """Return everything that the operator accepted."""
-        return self._tools.acceptances.read()
+        return self._acceptances().read()
 
     def revoke(self, skill: str, rule_id: str = "", evidence: str = "") -> tuple[Acceptance, ...]:
         """Take acceptances of a skill back, and return them.
@@ -326,7 +330,7 @@ class ScanService:
         """
         taken = tuple(
             given
-            for given in self._tools.acceptances.read()
+            for given in self.accepted()
             if given.skill == skill
             and rule_id in {"", given.rule_id}
             and given.evidence_hash.startswith(evidence)
@@ -334,7 +338,7 @@ class ScanService:
         if not taken:
             problem = "nothing like that was accepted: `prowess scan accepted` lists all."
             raise AcceptanceError(skill, problem)
-        self._tools.acceptances.remove(taken, self._tools.now())
+        self._acceptances().remove(taken, self._tools.now())
         return taken
 
     def _scan(
@@ -350,11 +354,6 @@ class ScanService:
             [error] = failures
             ids["verdict"] = ScanVerdict.ERROR.value
             return failed(f"{type(error).__name__}: {error}"[:300])
-
-    def _find_trusted_names(self) -> tuple[str, ...]:
-        if self._trusted is None:
-            self._trusted = tuple(sorted(set(self._tools.trusted_names())))
-        return self._trusted
 
 
 def failed(problem: str) -> ScanReport:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
+from prowess.data import dataclass
 from prowess.errors import PolicyError, SkillNotFoundError, UnknownAgentError, UnsafeSkillError
-from prowess.late import dataclass
 from prowess.runtime.ports import FactsProbe, Scan, SettingsSource, SkillJudge, SkillSources
 from prowess.settings import (
     AgentSettings,
@@ -28,6 +28,7 @@ from prowess.skills.agent_filter_snapshot import (
     MatchedBy,
     Snapshot,
     fingerprint,
+    next_version,
 )
 from prowess.skills.catalog import (
     Catalog,
@@ -39,7 +40,7 @@ from prowess.skills.catalog import (
     merge,
     owners,
 )
-from prowess.skills.eligibility import HostFacts, ScannerBlock, Verdict
+from prowess.skills.eligibility import NO_FACTS, HostFacts, ScannerBlock, Verdict
 from prowess.skills.model import Diagnostic, Skill, diagnose
 from prowess.skills.text import one_line
 
@@ -54,10 +55,9 @@ class WorkspaceState:
     settings: Settings
     scan: Scan
     catalog: Catalog
-    # The skills that may come to be used, and the programs and variables that any of them asks for.
+    # The skills that may come to be used, and what any of them asks of the host.
     asked: tuple[Skill, ...]
-    bins: frozenset[str]
-    variables: frozenset[str]
+    needs: tuple[frozenset[str], frozenset[str]] | None
     facts: HostFacts
     # What the scanner keeps from use, by path.
     blocks: Mapping[str, ScannerBlock]
@@ -75,7 +75,7 @@ class Workspace:
         self,
         folder: str,
         sources: SkillSources,
-        facts: FactsProbe,
+        open_facts: Callable[[], FactsProbe],
         judge: SkillJudge | None = None,
         bind: Callable[[Mapping[str, str]], Mapping[str, Sequence[str]]] = lambda _found: {},
     ) -> None:
@@ -84,7 +84,7 @@ class Workspace:
         Args:
             folder: where it is.
             sources: what finds its skills.
-            facts: what is asked about the machine.
+            open_facts: opens what is asked about the machine, where any skill needs to know.
             judge: without one the scanner keeps nothing from use.
             bind: keeps by key which source of the user's own has an entry of the config, and
                 says which had it before.
@@ -94,7 +94,7 @@ class Workspace:
         # Is told each state, for whoever cannot wait for the next.
         self.keep: Callable[[WorkspaceState], None] = lambda _state: None
         self.sources = sources
-        self._facts, self._judge = facts, judge
+        self._open_facts, self._judge = functools.cache(open_facts), judge
         # What the judge said when it was last asked.
         self._judged: object = None
         self._state: WorkspaceState | None = None
@@ -126,14 +126,13 @@ class Workspace:
         scan = self.sources.scan(settings, changed)
         by_readiness = settings.skills.load.precedence is Precedence.OPENPOCKET
         if old is not None and scan is old.scan and settings is old.settings:
-            catalog, asked, bins, variables = old.catalog, old.asked, old.bins, old.variables
+            catalog, asked, needs = old.catalog, old.asked, old.needs
         else:
             catalog = merge(scan.skills, settings.skills.load.precedence)
             # Who gets a name may depend on what is ready, so there everybody's needs are asked for.
             asked = scan.skills if by_readiness else catalog.skills
-            bins = eligibility.needed_bins(asked) | {"brew"}
-            variables = eligibility.needed_env(asked)
-        facts = self._facts.probe(bins, variables)
+            needs = eligibility.find_needs(asked)
+        facts = NO_FACTS if needs is None else self._open_facts().probe(*needs)
         blocks = self._find_blocks(asked, settings, changed)
         withheld = self._find_withheld(catalog, settings)
         is_same = old is not None and catalog is old.catalog and facts == old.facts
@@ -149,8 +148,7 @@ class Workspace:
             scan=scan,
             catalog=catalog,
             asked=asked,
-            bins=bins,
-            variables=variables,
+            needs=needs,
             facts=facts,
             blocks=blocks,
             verdicts=_verdicts(catalog, facts, settings, blocks, old),
@@ -321,7 +319,7 @@ class SkillsService:
         settings: SettingsSource,
         places: Places,
         open_workspace: Callable[[str], Workspace],
-        next_version: Callable[[], int],
+        now_ms: Callable[[], int],
         last_used: Callable[[], Mapping[str, int]],
     ) -> None:
         self.places = places
@@ -329,7 +327,7 @@ class SkillsService:
         self.lock = threading.RLock()
         self._settings = settings
         self._open_workspace = open_workspace
-        self._next_version = next_version
+        self._now_ms, self._started_ms, self._version = now_ms, now_ms(), 0
         self._last_used = last_used
         self._workspaces: dict[str, Workspace] = {}
         self._current: Settings | None = None
@@ -484,7 +482,8 @@ class SkillsService:
         if known is not None and known[1].hash == fresh.hash:
             fresh = replace(fresh, version=known[1].version)
         else:
-            fresh = replace(fresh, version=self._next_version())
+            self._version = next_version(self._version, self._started_ms, self._now_ms())
+            fresh = replace(fresh, version=self._version)
         self._snapshots[agent.id] = (state, fresh)
         return fresh
 
@@ -572,12 +571,13 @@ class SkillsService:
 
 
 def _allow(agent: AgentSettings, state: WorkspaceState) -> Allowed:
-    agent_filter = AgentFilter.of(agent)
+    # Most agents have no list, and then nothing is looked up in it.
+    listed = None if agent.skills is None else AgentFilter.of(agent)
     set_up = tuple(
         skill
         for name, skill in state.catalog.winners.items()
         if state.verdicts[name].is_set_up
-        and agent_filter.match(skill) is not None
+        and (listed is None or listed.match(skill) is not None)
         and not skill.is_draft
     )
     usable = tuple(skill for skill in set_up if skill.path not in state.blocks)
@@ -587,7 +587,7 @@ def _allow(agent: AgentSettings, state: WorkspaceState) -> Allowed:
         usable=usable,
         hopeful=() if len(hopeful) == len(usable) else hopeful,
         held=tuple(skill for skill in set_up if skill.path in state.blocks),
-        skill_filter=agent_filter.entries,
+        skill_filter=None if listed is None else listed.entries,
     )
 
 

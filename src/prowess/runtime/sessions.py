@@ -21,9 +21,9 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from prowess.hooks.harness import Harness
+from prowess.routing.decision_triggers_and_follow_ups import is_follow_up
 from prowess.routing.model import Decision, Route
 from prowess.routing.router import Context
-from prowess.routing.triggers_and_follow_ups import is_follow_up
 from prowess.runtime.route.answer import Asked
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.ports import WorkshopPorts

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from prowess.late import dataclass
+from prowess.data import dataclass
 from prowess.reading.views import Spot
 
 

@@ -14,8 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 
-from prowess.data import read_table
-from prowess.late import compile_late
+from prowess.data import compile_late, read_table
 from prowess.skills.model import SKIPPED_FOLDERS
 
 # Every file and folder that a writer needs on its way begins so.

@@ -251,9 +251,11 @@ class Survey:
         """Read one file of the skill, the beginning and the end where it is longer than `most`."""
         self.check_time(source.path)
         spelt = _spell_data(source)
-        self._keep(find_marks(spelt), Surroundings())
-        for hidden in decode_hidden_texts(spelt):
-            self._read_hidden(hidden, Surroundings("hidden", is_hidden=True))
+        # Plain letters hide nothing.
+        if not spelt.text.isascii():
+            self._keep(find_marks(spelt), Surroundings())
+            for hidden in decode_hidden_texts(spelt):
+                self._read_hidden(hidden, Surroundings("hidden", is_hidden=True))
         view = fold(spelt)
         self._texts[source.path] = view
         self.scene.texts[source.path] = view.text

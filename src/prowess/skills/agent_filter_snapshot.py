@@ -1,4 +1,4 @@
-"""What one agent may use: its filter, the snapshot that pins it, and the clock of its versions.
+"""What one agent may use: its filter, the snapshot that pins it, and when that gets a new version.
 
 An absent list allows every skill, and an empty list none: `None` is never turned into an empty
 tuple on its way here. The hash of a snapshot says whether anything changed in meaning, and its
@@ -6,12 +6,12 @@ version only ever grows, and only with the hash.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from prowess.late import dataclass
+from prowess.data import dataclass
 from prowess.settings import AgentSettings
 from prowess.skills.model import Skill
 
@@ -54,18 +54,6 @@ class AgentFilter:
         """Return the entries that name no skill at all: most often a typing mistake."""
         known = {name for skill in skills for name in (skill.name, skill.key)}
         return tuple(entry for entry in self.entries or () if entry not in known)
-
-
-class VersionClock:
-    """Numbers snapshots: from the start of the process in milliseconds, and always growing."""
-
-    def __init__(self, now_ms: Callable[[], int]) -> None:
-        self._now_ms, self._first, self._last = now_ms, now_ms(), 0
-
-    def next(self) -> int:
-        """Return the next version: the start at first, then the time, or one more than the last."""
-        self._last = max(self._now_ms(), self._last + 1) if self._last else self._first
-        return self._last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +103,14 @@ class Snapshot(Allowed):
     def prompt(self) -> str:
         """The block for the system prompt."""
         return self.block.text
+
+
+def next_version(last: int, started_ms: int, now_ms: int) -> int:
+    """Return the version after `last`, which is zero at first, in milliseconds.
+
+    It is when the process started, then the time, or one more than the last.
+    """
+    return max(now_ms, last + 1) if last else started_ms
 
 
 def fingerprint(skills: Iterable[Skill], agent_filter: AgentFilter, prompt: str) -> str:

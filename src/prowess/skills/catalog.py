@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from prowess.data import dataclass
 from prowess.errors import SkillNotFoundError
-from prowess.late import dataclass
 from prowess.settings import EntrySettings, Precedence
 from prowess.skills.frontmatter import squeeze
 from prowess.skills.model import Fields, Skill, Tier

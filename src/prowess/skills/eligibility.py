@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, NamedTuple
 
-from prowess.late import dataclass
+from prowess.data import dataclass
 from prowess.settings import EntrySettings, InstallSettings, NodeSettings, Settings
 from prowess.skills.frontmatter import (
     FieldReader,
@@ -367,6 +367,10 @@ class HostFacts:
     env: frozenset[str] = frozenset()
 
 
+# Of a machine that nobody asks anything about.
+NO_FACTS = HostFacts(platform="")
+
+
 class ConfigCheck(NamedTuple):
     """Whether a config path is satisfied. Its value is nobody's business."""
 
@@ -480,6 +484,12 @@ def needed_bins(skills: Iterable[Skill]) -> frozenset[str]:
 def needed_env(skills: Iterable[Skill]) -> frozenset[str]:
     """Return the environment variables that any of `skills` asks for."""
     return frozenset(name for skill in skills for name in skill.metadata.requires.env)
+
+
+def find_needs(skills: Iterable[Skill]) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return the programs and variables to look for; None where the host is the same to all."""
+    asking = [one for one in skills if one.metadata.requires or one.metadata.install]
+    return (needed_bins(asking) | {"brew"}, needed_env(asking)) if asking else None
 
 
 def is_disabled(skill: Skill, settings: Settings) -> bool:

@@ -7,7 +7,7 @@ says what to do.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from prowess.late import dataclass
+from prowess.data import dataclass
 from prowess.skills.agent_filter_snapshot import AgentFilter, MatchedBy
 from prowess.skills.catalog import Shadowed, explain_withheld
 from prowess.skills.eligibility import Verdict, missing_text

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import NamedTuple
 
-from prowess.late import compile_late, dataclass
+from prowess.data import compile_late, dataclass
 from prowess.skills.model import Diagnostic, Fields, Severity, Value, diagnose
 from prowess.skills.text import Loaded, YamlProblem, closing_brace, one_line, read_object
 from prowess.skills.text import load as load_yaml

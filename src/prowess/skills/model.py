@@ -9,8 +9,7 @@ from enum import Enum, IntEnum
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from prowess.data import read_table
-from prowess.late import dataclass
+from prowess.data import dataclass, read_table
 
 Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
 Fields: TypeAlias = Mapping[str, Value]

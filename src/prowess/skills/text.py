@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from prowess.late import compile_late
+from prowess.data import compile_late
 from prowess.skills.model import Value
 
 if TYPE_CHECKING:

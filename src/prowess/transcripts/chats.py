@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from prowess.hooks.answers import read_call
 from prowess.transcripts.events import (
     Entry,
     EventListener,
@@ -26,7 +27,7 @@ from prowess.transcripts.events import (
 )
 from prowess.transcripts.sessions import Session, SessionBuilder
 from prowess.transcripts.traces import LeftOutCounts
-from prowess.transcripts.turns import NO_MESSAGE, NOT_BY_PERSON, TranscriptRecord, read_call
+from prowess.transcripts.turns import NO_MESSAGE, NOT_BY_PERSON, TranscriptRecord
 
 GEMINI, COPILOT, QWEN = "gemini", "copilot", "qwen"
 OPENCODE, OPENCLAW = "opencode", "openclaw"

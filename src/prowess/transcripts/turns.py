@@ -9,12 +9,12 @@ person typed is a user's turn. What a tool returned often travels inside a messa
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from prowess.late import compile_late, dataclass
+from prowess.data import compile_late, dataclass
+from prowess.hooks.answers import has_frames, keep_typed
 
 
 class Role(StrEnum):
@@ -45,27 +45,6 @@ _SAID_BY = {
     Role.TOOL: "tool function tool-return retry-prompt function_call_output",
 }
 _ROLES = {name: role for role, names in _SAID_BY.items() for name in names.split()}
-# What a program puts around words of its own in a message of its user; without an end, the rest.
-_WRAPPED = compile_late(
-    r"<(?P<tag>local-command-[a-z]{1,20}|command-(?:message|name|args|contents)|system-reminder"
-    r"|task-notification|bash-(?:input|stdout|stderr)|user-prompt-submit-hook)\b[^<>]{0,200}>"
-    r".*?(?:</(?P=tag)>|\Z)"
-    # What people may speak of as well, so that only a whole one is a program's.
-    r"|<(?P<frame>hook_context|session_context|loaded_context|environment_context"
-    r"|skills_instructions|available_skills)>.*?</(?P=frame)>",
-    re.DOTALL,
-)
-# What Prowess itself told an agent, with the skills that it named on a line each.
-_TOLD = compile_late(
-    r"^(?:Skills|This message) [^\n]{0,120}\((?:found|listed|noticed) by Prowess\)[^\n]*\n?"
-    r"(?:- [^\n]*\n?)*",
-    re.MULTILINE,
-)
-# What a program puts in the place of, or before, a call of a skill that a person typed.
-_CALLED, _ARGUMENTS = "Base directory for this skill: ", "<skill-args>"
-_EXPLICIT = compile_late(
-    r"\AUse the following explicitly referenced skills[^\n]*\n(?:- [^\n]*\n)+\nUser request:\n"
-)
 _TEXT_BLOCKS = frozenset(("text", "input_text", "output_text"))
 _CALLS = frozenset(("tool_call", "tool-call", "tool_use", "toolcall", "function_call"))
 
@@ -109,7 +88,7 @@ def has_program_words(message: Mapping[str, object]) -> bool:
     """Return whether a message holds words that a program put into it."""
     content = _unwrap(message)
     found = next((content[key] for key in ("content", "parts", "text") if key in content), "")
-    return _WRAPPED.search(_text_of(found)) is not None
+    return has_frames(_text_of(found))
 
 
 def _turns_of(message: Mapping[str, object], place: int) -> Iterator[ChatTurn]:
@@ -137,27 +116,10 @@ def _turn(message: Mapping[str, object], speaker: str, place: int) -> ChatTurn:
     role, text = find_role(word), _text_of(content)
     return ChatTurn(
         role=role,
-        text=_as_typed(text) if role is Role.USER else text,
+        text=keep_typed(text) if role is Role.USER else text,
         place=place,
         tool_calls=max(_count_listed_calls(message), _calls_among(content)) + (word in _CALLS),
     )
-
-
-def read_call(text: str) -> str:
-    """Return the call (`/name ...`) for which a program wrote a skill's whole text, or the text."""
-    if not text.startswith(_CALLED):
-        return text
-    name = re.split(r"[\\/]", text[len(_CALLED) :].partition("\n")[0].rstrip("\\/ "))[-1]
-    said = text.rpartition(_ARGUMENTS)[2] if _ARGUMENTS in text else ""
-    return f"/{name} {said.partition('</skill-args>')[0].strip()}".rstrip()
-
-
-def _as_typed(text: str) -> str:
-    """Return a message of a person without what programs put into it, ourselves included."""
-    typed = read_call(_EXPLICIT.sub("", text))
-    typed = _WRAPPED.sub("", typed) if "<" in typed else typed
-    typed = _TOLD.sub("", typed) if "by Prowess)" in typed else typed
-    return text if typed == text else typed.strip()
 
 
 def _text_of(content: object) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from prowess.evaluation.metrics import Outcome
 from prowess.evaluation.routing import RoutingTest, TestRun
 from prowess.routing.dense import find_near, project
-from prowess.routing.index import SkillIndex
+from prowess.routing.router import SkillIndex
 from prowess.runtime.harness.connect import ConnectPlan, FileChange, WrittenSettings
 from prowess.runtime.harness.doctor import DoctorLevel, Examination, HarnessHealth, name_of
 from prowess.runtime.library import (

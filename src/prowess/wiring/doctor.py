@@ -29,8 +29,7 @@ from prowess.hooks.targets import HarnessHomes, default_scope, home_of, targets
 from prowess.host.config import file as config
 from prowess.host.files.handles import Content, read_bounded
 from prowess.host.files.state_files import open_readonly
-from prowess.host.harness.call_records import HookLog
-from prowess.host.harness.hook_client import ask
+from prowess.host.harness.hook_client import HookLog, ask
 from prowess.host.harness.sessions import READABLE, SessionFolders
 from prowess.host.harness.settings_files import (
     BACKUP,

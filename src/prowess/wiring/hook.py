@@ -20,10 +20,10 @@ import queue
 import re
 import sys
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from prowess.errors import PathError
@@ -34,6 +34,7 @@ from prowess.hooks.answers import (
     answer,
     can_speak,
     is_command,
+    keep_typed,
     pack_call,
     prompt_context,
     read,
@@ -41,16 +42,17 @@ from prowess.hooks.answers import (
     session_context,
     unpack_call,
 )
-from prowess.hooks.harness import LIMIT_VARIABLE, Harness, HookCall, Moment
-from prowess.host.harness.call_records import HookLog, HookMarks, place_to_index
-from prowess.host.sources.harness_folders import (
+from prowess.hooks.harness import LIMIT_VARIABLE, Harness, Moment
+from prowess.host.harness.hook_client import (
+    HookLog,
     find_home,
     find_workspace,
     is_in_roots,
     list_session_roots,
 )
+from prowess.host.harness.marks_and_places import is_first, place_to_index
+from prowess.skills.model import Tier
 from prowess.spans import contain
-from prowess.transcripts.turns import build_transcript, read_turns
 from prowess.wiring.library import HOOK, WARM_HOOK, Runtime, open_runtime
 
 if TYPE_CHECKING:
@@ -66,7 +68,6 @@ if TYPE_CHECKING:
 
 # The moments after which something may have been learned.
 ENDINGS = frozenset((Moment.TURN_END, Moment.SESSION_END))
-_UNKNOWN = "unknown payload"
 # Until when one message may be read, as a part of what the caller waits at all: from its beginning,
 # since on a busy machine it took long to come as far. Words need a moment after that.
 _PATIENCE, _LONGEST_WAIT_S = 0.6, 20.0
@@ -78,6 +79,8 @@ _STOP_SECONDS = 5.0
 # A thread that is inside of the model when the process ends makes that an abort. It stops at the
 # next batch of texts, well within a second; a machine that is busy may need far longer.
 _WARM_SECONDS = 20.0
+# Where no other harness looks for skills.
+_OUR_OWN = frozenset((Tier.EXTRA, Tier.BUNDLED, Tier.MANAGED, Tier.WORKSPACE))
 # Of no skill's words: it is routed by its meaning, which is what has to be loaded.
 _ANY_MESSAGE = "good morning"
 
@@ -169,15 +172,20 @@ class HookService:
 
     def _is_listed(self, skill: "Skill", harness: Harness) -> bool:
         """Return whether a harness finds a skill, or a copy of it, and tells its model of it."""
-        # Late: a call without an answer does not need the table.
+        shadowed = self._skills.workspace().state(self._skills.settings).catalog.shadowed
+        copies = (one.skill for one in shadowed if one.winner.path == skill.path and one.identical)
+        # OpenClaw alone looks into folders of ours: our workspace is its own.
+        ours = () if harness is Harness.OPENCLAW else _OUR_OWN
+        theirs = [one for one in (skill, *copies) if one.source.tier not in ours]
+        if not theirs:
+            return False
+        # Late: for what lies in folders of our own alone nobody needs the table.
         from prowess.skills.harness.rules import Reader, read_rules, reads, why_hidden
 
         if harness.value not in set(Reader):
             return False
         rules = read_rules()[Reader(harness.value)]
-        shadowed = self._skills.workspace().state(self._skills.settings).catalog.shadowed
-        copies = (one.skill for one in shadowed if one.winner.path == skill.path and one.identical)
-        return any(reads(rules, one) and not why_hidden(rules, one) for one in (skill, *copies))
+        return any(reads(rules, one) and not why_hidden(rules, one) for one in theirs)
 
     def _hint(self, match: "Match", harness: Harness) -> Hint:
         return Hint(
@@ -191,8 +199,7 @@ class HookService:
 
 def read_typed(prompt: str) -> str:
     """Return what a person typed; nothing for commands and for what a program put in between."""
-    said = read_turns([{"role": "user", "content": prompt}])
-    text = "\n".join(turn.text for turn in said).strip()
+    text = keep_typed(prompt).strip()
     return "" if is_command(text) else text
 
 
@@ -212,6 +219,7 @@ def _recall(runtime: Runtime, incoming: Incoming) -> tuple[Mapping[str, object],
         return ()
     # Late: only a prompt has something before it.
     from prowess.host.harness.transcripts import read_end
+    from prowess.transcripts.turns import build_transcript
 
     turns = build_transcript(read_end(path)).turns
     return tuple(content for turn in turns for content in turn.contents)
@@ -220,33 +228,6 @@ def _recall(runtime: Runtime, incoming: Incoming) -> tuple[Mapping[str, object],
 def folder_of(incoming: Incoming, current: str, home: str) -> str:
     """Return the folder that a call is about: the agent's project, else where the hook runs."""
     return find_workspace(incoming.cwd, incoming.projects, current, home)
-
-
-class Watched:
-    """Notes each call in the log, whatever becomes of it."""
-
-    def __init__(self, state: str, begun: float | None = None) -> None:
-        """Count from `begun`, by the monotonic clock; by default from now."""
-        self._log = HookLog(state)
-        self._started = time.monotonic() if begun is None else begun
-        self._at_ms = time.time_ns() // 1_000_000
-
-    def note(self, incoming: Incoming | None, *, spoke: bool = False, problem: str = "") -> None:
-        """Write the one line of this call."""
-        if incoming is None:
-            self._log.note_unknown(self._at_ms, problem or _UNKNOWN)
-            return
-        took = round((time.monotonic() - self._started) * 1_000)
-        self._log.note(
-            HookCall(
-                harness=incoming.harness,
-                moment=incoming.moment,
-                at_ms=self._at_ms,
-                took_ms=took,
-                spoke=spoke,
-                problem=problem,
-            )
-        )
 
 
 class HookPlace(NamedTuple):
@@ -268,17 +249,17 @@ def answer_alone(
     raw: bytes, environ: Mapping[str, str], place: HookPlace, show: AnswerPrinter
 ) -> None:
     """Answer without a gateway and show it; whatever goes wrong is noted and shows nothing."""
-    watched = Watched(place.state, place.begun)
+    log = HookLog(place.state, place.begun)
     incoming: Incoming | None = None
     # A hook that fails must not be noticed by the agent: the log says of what kind it was.
-    with contain(lambda error: watched.note(incoming, problem=type(error).__name__)):
+    with contain(lambda error: log.note_end(incoming, problem=type(error).__name__)):
         incoming = read(raw, environ)
         if incoming is None:
-            watched.note(None)
+            log.note_end(None)
             return
         text = _answer_cold(incoming, environ, place)
         show(text)
-        watched.note(incoming, spoke=bool(text))
+        log.note_end(incoming, spoke=bool(text))
 
 
 def _answer_cold(incoming: Incoming, environ: Mapping[str, str], place: HookPlace) -> str:
@@ -297,7 +278,7 @@ def _answer_cold(incoming: Incoming, environ: Mapping[str, str], place: HookPlac
 
 def open_hooks(runtime: Runtime) -> HookService:
     """Return what answers the hooks of a runtime's folder, and remembers what it asked."""
-    return HookService(runtime, HookMarks(runtime.folders.state).is_first)
+    return HookService(runtime, partial(is_first, runtime.folders.state))
 
 
 def _be_quiet() -> None:
@@ -393,7 +374,7 @@ def open_turn_learning(runtime: Runtime) -> "TurnLearning":
         LearningTools(
             workshop=lambda: runtime.workshop,
             session=lambda incoming: _session(runtime, incoming),
-            is_first=HookMarks(runtime.folders.state).is_first,
+            is_first=partial(is_first, runtime.folders.state),
         )
     )
 
@@ -411,6 +392,7 @@ def _session(runtime: Runtime, incoming: Incoming) -> "Transcript | None":
     if path is None:
         return None
     from prowess.host.harness.transcripts import read_transcript
+    from prowess.transcripts.turns import build_transcript
 
     try:
         raw = read_transcript(path)
@@ -474,16 +456,16 @@ class WarmHooks:
 
     def answer(self, asked: "HookQuestion") -> str | None:
         """Return what the hook prints; None where it had better look for itself."""
-        watched = Watched(self._first.folders.state)
+        log = HookLog(self._first.folders.state)
         incoming = read(asked.raw, asked.environ)
         if incoming is None:
-            watched.note(None)
+            log.note_end(None)
             return ""
         # Alone it fails in the same way, and notes why; or it is more lucky.
         with contain(lambda error: _warn("hooks.no-answer", error)):
             folder = folder_of(incoming, asked.folder, self._first.folders.home)
             text = self._answer(incoming, folder)
-            watched.note(incoming, spoke=bool(text))
+            log.note_end(incoming, spoke=bool(text))
             return text
         return None
 

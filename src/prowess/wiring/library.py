@@ -18,8 +18,7 @@ from prowess.host.config import file as config
 from prowess.host.config.file import ConfigFile
 from prowess.host.files.handles import stamp_file
 from prowess.host.files.state_files import ACCEPTANCES_FILE, PolicyPlaces
-from prowess.host.processes.facts import LocalFacts
-from prowess.host.sources.harness_folders import find_workspace
+from prowess.host.harness.hook_client import find_workspace
 from prowess.host.sources.roots import (
     Folders,
     FolderSources,
@@ -31,7 +30,7 @@ from prowess.host.store.reports import BlockFinder, SkillVerdicts, VerdictPorts
 from prowess.runtime.ports import KnownVerdict, ScanPatience
 from prowess.runtime.service import Places, SkillsService, Workspace, WorkspaceState
 from prowess.settings import AgentSettings, Settings
-from prowess.skills.agent_filter_snapshot import AgentFilter, VersionClock
+from prowess.skills.agent_filter_snapshot import AgentFilter
 from prowess.skills.catalog import AddressedSkill
 from prowess.skills.model import Skill, Tier
 from prowess.wiring.state import STORE_FILE, USAGE_FILE, StateStores
@@ -39,6 +38,7 @@ from prowess.wiring.state import STORE_FILE, USAGE_FILE, StateStores
 if TYPE_CHECKING:
     from prowess.runtime.ports import (
         Encoder,
+        FactsProbe,
         Judge,
         LanguageModel,
         SessionStore,
@@ -146,11 +146,12 @@ class Runtime:
     @cached_property
     def scanning(self) -> "ScanService":
         """What looks for harm in skills, made on first use."""
-        from prowess.host.safety import AcceptanceFile, deadline
+        from prowess.host.safety import AcceptanceFile
         from prowess.runtime.scan import ScanPorts, ScanService
+        from prowess.spans import deadline
 
         tools = ScanPorts(
-            acceptances=AcceptanceFile(self.folders.state, self.state.hold),
+            open_acceptances=lambda: AcceptanceFile(self.folders.state, self.state.hold),
             reports=self.state.reports,
             egress=lambda: self.skills.settings.skills.safety.egress,
             trusted_names=self._list_trusted,
@@ -320,7 +321,7 @@ def open_runtime(
         settings=config_file if settings is None else settings(config_file),
         places=_places(workspace, folders, variables, current),
         open_workspace=lambda folder: _open_workspace(folder, runtime, patience or ScanPatience()),
-        next_version=VersionClock(lambda: time.time_ns() // 1_000_000).next,
+        now_ms=lambda: time.time_ns() // 1_000_000,
         last_used=lambda: last_used(runtime),
     )
     runtime = Runtime(skills=service, config_file=config_file, folders=folders, environ=variables)
@@ -392,10 +393,22 @@ def _open_workspace(folder: str, runtime: Runtime, patience: ScanPatience) -> Wo
     path = expand_path(folder, folders.home, folders.state)
     judge = _open_judge(runtime, path, patience)
     runtime.judges.append(judge)
-    sources, facts = FolderSources(path, folders), LocalFacts(runtime.environ, (folders.tools_bin,))
-    workspace = Workspace(path, sources, facts, judge, partial(_bind, folders.state))
+    workspace = Workspace(
+        path,
+        FolderSources(path, folders),
+        lambda: _open_facts(runtime),
+        judge,
+        partial(_bind, folders.state),
+    )
     workspace.keep = lambda state: _keep_listing(path, runtime, state)
     return workspace
+
+
+def _open_facts(runtime: Runtime) -> "FactsProbe":
+    # Late: where no skill asks anything of the machine, nothing is looked for.
+    from prowess.host.processes.facts import LocalFacts
+
+    return LocalFacts(runtime.environ, (runtime.folders.tools_bin,))
 
 
 def _open_governor(runtime: Runtime, workspace: str) -> BlockFinder:

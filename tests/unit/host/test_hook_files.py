@@ -8,14 +8,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from prowess.hooks.harness import Harness, HookCall, Moment
-from prowess.host.harness.call_records import (
-    FILE_NAME,
+from prowess.host.harness.hook_client import LOG_FILE, MOST_LOG_BYTES, HookLog
+from prowess.host.harness.marks_and_places import (
     FOLDER,
-    MOST_BYTES,
     MOST_MARKS,
     PLACES,
-    HookLog,
-    HookMarks,
+    is_first,
     place_to_learn,
 )
 
@@ -40,18 +38,18 @@ def test_the_calls_of_each_harness_are_found_again(tmp_path: Path) -> None:
 def test_the_log_is_private(tmp_path: Path) -> None:
     HookLog(str(tmp_path)).note(_call())
 
-    mode = stat.S_IMODE((tmp_path / FILE_NAME).stat().st_mode)
+    mode = stat.S_IMODE((tmp_path / LOG_FILE).stat().st_mode)
     assert mode == stat.S_IRUSR | stat.S_IWUSR
 
 
 def test_the_log_stays_small_and_keeps_the_newest(tmp_path: Path) -> None:
-    path = tmp_path / FILE_NAME
-    path.write_bytes(b'{"at": 1}\n' * (MOST_BYTES // 10))
+    path = tmp_path / LOG_FILE
+    path.write_bytes(b'{"at": 1}\n' * (MOST_LOG_BYTES // 10))
 
     HookLog(str(tmp_path)).note(_call(7, problem="x" * 500))
     HookLog(str(tmp_path)).note(_call(8))
 
-    assert path.stat().st_size < MOST_BYTES
+    assert path.stat().st_size < MOST_LOG_BYTES
     assert HookLog(str(tmp_path)).recent(Harness.CODEX)[-1].at_ms == 8
     assert all(json.loads(line) for line in path.read_text().splitlines())
 
@@ -59,7 +57,7 @@ def test_the_log_stays_small_and_keeps_the_newest(tmp_path: Path) -> None:
 def test_a_log_that_was_damaged_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     log = HookLog(str(tmp_path))
     log.note(_call(1))
-    with (tmp_path / FILE_NAME).open("ab") as file:
+    with (tmp_path / LOG_FILE).open("ab") as file:
         file.write(
             b'{"harness": "codex", "moment": "prompt", "at": 1e999, "took": 1, "spoke": true}\n'
         )
@@ -70,11 +68,11 @@ def test_a_log_that_was_damaged_is_read_as_far_as_it_goes(tmp_path: Path) -> Non
 
 def test_a_log_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    os.mkfifo(tmp_path / FILE_NAME)
+    os.mkfifo(tmp_path / LOG_FILE)
 
     HookLog(str(tmp_path / "file")).note(_call())
     HookLog(str(tmp_path)).note(_call())
-    HookLog(str(tmp_path)).note_unknown(1, "unknown payload")
+    HookLog(str(tmp_path)).note_end(None)
 
     assert HookLog(str(tmp_path)).recent(Harness.CODEX) == []
     assert HookLog(str(tmp_path / "none")).recent(Harness.CODEX) == ()
@@ -83,7 +81,7 @@ def test_a_log_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
 def test_a_link_in_the_place_of_the_log_is_not_followed(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_text("kept")
-    (tmp_path / FILE_NAME).symlink_to(target)
+    (tmp_path / LOG_FILE).symlink_to(target)
 
     HookLog(str(tmp_path)).note(_call())
 
@@ -91,15 +89,13 @@ def test_a_link_in_the_place_of_the_log_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_turn_is_first_once(tmp_path: Path) -> None:
-    assert HookMarks(str(tmp_path)).is_first("a turn")
-    assert not HookMarks(str(tmp_path)).is_first("a turn")
+    assert is_first(str(tmp_path), "a turn")
+    assert not is_first(str(tmp_path), "a turn")
 
 
 def test_marks_tell_nothing_and_stay_few(tmp_path: Path) -> None:
-    marks = HookMarks(str(tmp_path))
-
     for number in range(MOST_MARKS + 20):
-        marks.is_first(f"session-{number}")
+        is_first(str(tmp_path), f"session-{number}")
 
     names = [path.name for path in (tmp_path / FOLDER).iterdir()]
     assert len(names) == MOST_MARKS
@@ -108,9 +104,8 @@ def test_marks_tell_nothing_and_stay_few(tmp_path: Path) -> None:
 
 def test_marks_that_cannot_be_kept_are_no_failure(tmp_path: Path) -> None:
     (tmp_path / FOLDER).write_text("")
-    marks = HookMarks(str(tmp_path))
 
-    assert not marks.is_first("a turn")
+    assert not is_first(str(tmp_path), "a turn")
 
 
 def test_only_a_few_processes_learn_at_a_time_and_a_place_is_free_again(tmp_path: Path) -> None:

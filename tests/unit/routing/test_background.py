@@ -1,6 +1,6 @@
 import pytest
 
-from prowess.routing.index import read_messages
+from prowess.routing.lexical_and_breadth import read_messages
 
 EVERYDAY, ERRANDS = read_messages()
 _LISTS = pytest.mark.parametrize("texts", [EVERYDAY, ERRANDS], ids=["everyday", "errands"])

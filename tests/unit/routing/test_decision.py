@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.routing.decision import (
+from prowess.routing.decision_triggers_and_follow_ups import (
     DEFAULT,
     Signs,
     decide,

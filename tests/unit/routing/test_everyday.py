@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.routing.dense import Floats
-from prowess.routing.index import Everyday, list_messages, read_messages
+from prowess.routing.lexical_and_breadth import list_messages, read_messages
+from prowess.routing.message_kinds import Everyday
 
 EVERYDAY, ERRANDS = read_messages()
 

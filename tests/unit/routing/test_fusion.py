@@ -6,7 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.routing.decision import Fused, fuse, read_shares, weight_of_meaning
+from prowess.routing.decision_triggers_and_follow_ups import (
+    Fused,
+    fuse,
+    read_shares,
+    weight_of_meaning,
+)
 from prowess.routing.dense import DenseScores, Floats
 from prowess.routing.lexical_and_breadth import Breadth, LexicalScores
 from prowess.routing.words import MessageShape, measure_shape

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.routing.triggers_and_follow_ups import (
+from prowess.routing.decision_triggers_and_follow_ups import (
     Closing,
     HintIndex,
     Hints,

@@ -8,16 +8,11 @@ from tests.rows import each_row
 from tests.unit.routing.vectors import WIDTH, ask, make_index
 
 from prowess.routing import router
-from prowess.routing.handoffs_and_passages import SkillEvidence, read_evidence
-from prowess.routing.index import (
-    Everyday,
-    SkillIndex,
-    add_handoffs,
-    list_index_texts,
-    read_messages,
-)
+from prowess.routing.handoffs_and_passages import SkillEvidence, add_handoffs, read_evidence
+from prowess.routing.lexical_and_breadth import read_messages
+from prowess.routing.message_kinds import Everyday
 from prowess.routing.model import Decision, Route, Status, Thresholds
-from prowess.routing.router import Context, Ranking, RouteChoice
+from prowess.routing.router import Context, Ranking, RouteChoice, SkillIndex, list_index_texts
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import make_skill
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from prowess.errors import EncoderError
 from prowess.routing import router
-from prowess.routing.index import SkillIndex
 from prowess.routing.model import Thresholds
-from prowess.routing.router import Context, Query
+from prowess.routing.router import Context, Query, SkillIndex
 from prowess.runtime.ports import Encoder, Judge, Vectors
 from prowess.runtime.route.answer import RoutingPorts, RoutingService
 from prowess.runtime.route.index import IndexBuilder
@@ -126,12 +125,11 @@ class RoutingWorld:
     skills: SkillsService = field(init=False)
 
     def __post_init__(self) -> None:
-        versions = iter(range(1, 1_000_000))
         self.skills = SkillsService(
             settings=self.config,
             places=Places(workspace="/work", workspace_given=True, managed="/state/skills"),
-            open_workspace=lambda folder: Workspace(folder, self.sources, FixedFacts()),
-            next_version=lambda: next(versions),
+            open_workspace=lambda folder: Workspace(folder, self.sources, FixedFacts),
+            now_ms=lambda: 1,
             last_used=dict,
         )
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prowess.routing.decision import measure_clarity
+from prowess.routing.dense import measure_clarity
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
 from prowess.runtime.route.answer import CLEAR, find_sure
 from prowess.testing import make_skill

@@ -11,9 +11,8 @@ from tests.rows import each_row
 from tests.unit.routing.vectors import ask, make_index
 
 from prowess.routing import router
-from prowess.routing.decision import DEFAULT
-from prowess.routing.index import SkillIndex
-from prowess.routing.router import RouteChoice
+from prowess.routing.decision_triggers_and_follow_ups import DEFAULT
+from prowess.routing.router import RouteChoice, SkillIndex
 from prowess.runtime.route.index import pack_index, unpack_index
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import make_skill

@@ -89,12 +89,11 @@ class Fixed:
 
 
 def service_of(disk: Disk) -> SkillsService:
-    versions = iter(range(1, 1_000))
     return SkillsService(
         settings=Fixed(),
         places=Places(workspace="/work", workspace_given=True, managed="/managed"),
-        open_workspace=lambda folder: Workspace(folder, disk, FixedFacts()),
-        next_version=lambda: next(versions),
+        open_workspace=lambda folder: Workspace(folder, disk, FixedFacts),
+        now_ms=lambda: 1,
         last_used=dict,
     )
 

@@ -9,8 +9,8 @@ from tests.unit.routing.vectors import WIDTH, RoutingWorld, SmallEncoder, SmallJ
 
 from prowess.errors import EncoderError, UnknownAgentError
 from prowess.routing import router
-from prowess.routing.decision import DEFAULT
-from prowess.routing.index import list_messages
+from prowess.routing.decision_triggers_and_follow_ups import DEFAULT
+from prowess.routing.lexical_and_breadth import list_messages
 from prowess.routing.model import Decision, Status, Thresholds
 from prowess.routing.router import Context, RouteChoice
 from prowess.runtime.ports import Examples

@@ -41,7 +41,6 @@ class World:
     workspace_given: bool = False
 
     def service(self) -> SkillsService:
-        versions = iter(range(100, 200))
         return SkillsService(
             settings=self.config,
             places=Places(
@@ -51,13 +50,13 @@ class World:
                 homes=("/home/me",),
             ),
             open_workspace=self._open,
-            next_version=lambda: next(versions),
+            now_ms=lambda: 1,
             last_used=self.store.last_used,
         )
 
     def _open(self, folder: str) -> Workspace:
         self.opened.append(folder)
-        return Workspace(folder, self.sources, self.facts)
+        return Workspace(folder, self.sources, lambda: self.facts)
 
 
 def with_limits(limits: Limits, *agents: AgentSettings) -> Settings:

@@ -287,7 +287,7 @@ class _Acceptances:
 def _scanning() -> ScanService:
     return ScanService(
         ScanPorts(
-            acceptances=_Acceptances(),
+            open_acceptances=_Acceptances,
             egress=dict,
             trusted_names=tuple,
             seconds=lambda: 0.0,

@@ -71,12 +71,11 @@ class EndingWatcher:
 
 
 def service(sources: WatchedSources, config: FixedSettings | None = None) -> SkillsService:
-    versions = iter(range(1, 100))
     return SkillsService(
         settings=config or FixedSettings(),
         places=Places(workspace="/work", workspace_given=True, managed="/state/skills"),
-        open_workspace=lambda folder: Workspace(folder, sources, FixedFacts()),
-        next_version=lambda: next(versions),
+        open_workspace=lambda folder: Workspace(folder, sources, FixedFacts),
+        now_ms=lambda: 1,
         last_used=MemoryStore().last_used,
     )
 

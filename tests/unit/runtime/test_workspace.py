@@ -1,3 +1,5 @@
+from typing import NoReturn
+
 import pytest
 
 from prowess.runtime.service import Workspace
@@ -20,7 +22,7 @@ def facts() -> FixedFacts:
 
 @pytest.fixture
 def workspace(sources: MemorySources, facts: FixedFacts) -> Workspace:
-    return Workspace("/work", sources, facts)
+    return Workspace("/work", sources, lambda: facts)
 
 
 def test_the_state_is_built_on_first_use_and_then_kept(
@@ -83,7 +85,7 @@ def test_another_configuration_builds_the_state_anew(workspace: Workspace) -> No
 def test_the_configured_precedence_decides_who_wins() -> None:
     sources = MemorySources((make_skill(tier=Tier.BUNDLED), make_skill(tier=Tier.WORKSPACE)))
     turned = Settings(skills=SkillsSettings(load=LoadSettings(precedence=Precedence.OPENPOCKET)))
-    workspace = Workspace("/work", sources, FixedFacts())
+    workspace = Workspace("/work", sources, FixedFacts)
 
     plain = workspace.state(SETTINGS).catalog.skills[0]
     other = workspace.state(turned).catalog.skills[0]
@@ -100,7 +102,7 @@ def test_whether_homebrew_is_there_is_always_asked() -> None:
         ),
     )
     sources = MemorySources((make_skill(metadata=metadata),))
-    workspace = Workspace("/work", sources, FixedFacts(bins=frozenset(("brew",))))
+    workspace = Workspace("/work", sources, lambda: FixedFacts(bins=frozenset(("brew",))))
 
     verdict = workspace.state(SETTINGS).verdicts["deploy"]
 
@@ -111,6 +113,16 @@ def test_requirements_of_a_skill_that_lost_its_name_are_not_asked_for() -> None:
     sources = MemorySources(
         (make_skill(tier=Tier.BUNDLED, env=("OLD",)), make_skill(env=("TOKEN",)))
     )
-    workspace = Workspace("/work", sources, FixedFacts(env=frozenset(("OLD", "TOKEN"))))
+    facts = FixedFacts(env=frozenset(("OLD", "TOKEN")))
+    workspace = Workspace("/work", sources, lambda: facts)
 
     assert workspace.state(SETTINGS).facts.env == {"TOKEN"}
+
+
+def test_the_machine_is_not_looked_at_where_no_skill_asks_anything_of_it() -> None:
+    def look() -> NoReturn:
+        raise AssertionError("somebody looked")
+
+    workspace = Workspace("/work", MemorySources((make_skill(),)), look)
+
+    assert workspace.state(SETTINGS).verdicts["deploy"].eligible

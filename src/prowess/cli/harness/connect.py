@@ -19,8 +19,8 @@ from prowess.cli.terminal import Common, NearChoice, common, json_option, worksp
 from prowess.errors import ProwessError
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import ConnectScope
-from prowess.host.harness.call_records import place_to_index, place_to_learn
 from prowess.host.harness.hook_client import current_folder, state_folder
+from prowess.host.harness.marks_and_places import place_to_index, place_to_learn
 from prowess.runtime.harness.connect import Connecting, ConnectPlan, ConnectRequest, WrittenSettings
 from prowess.runtime.harness.doctor import DoctorLevel, Examination, examine
 from prowess.wire.studio import connection, examination

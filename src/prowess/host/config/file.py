@@ -13,10 +13,10 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeGuard, TypeVar
 
+from prowess.data import compile_late
 from prowess.errors import ConfigError, ConfigSyntaxError
 from prowess.host.files.handles import Stamp, is_path, stamp_file
 from prowess.host.sources.harness_folders import ALIASES, NAMES
-from prowess.late import compile_late
 from prowess.settings import (
     SECTIONS,
     SETTINGS,

@@ -1,4 +1,4 @@
-"""How a hook reads its input and asks a running gateway, over a socket of the same user.
+"""A hook on this machine: how it asks a running gateway, what it leaves, what it is about.
 
 This is the fast lane: it imports next to nothing and does not even read the payload, which the
 gateway does. Whatever goes wrong here means that the hook has to find its answer by itself.
@@ -7,17 +7,32 @@ A request is a line with the sizes of three parts (variables, folder, payload), 
 answer is a line that says whether it is one, then the text for standard output. Nearly every caller
 writes its payload and closes; one that keeps its end open would be waited for until it gives up
 itself, so reading ends with a complete payload too.
+
+A line of the log says who called, when, how long it took and whether something was said: never a
+prompt, a path or the words of an error. The file is private and bounded, and where it cannot be
+written the hook answers all the same.
+
+A call is about the project, and not the corner of it that is open: agents look for skills in parent
+folders themselves. What a payload says is not trusted: it never makes the home folder, or one above
+it, a workspace, folders of other people do not count on the way up, since anybody may put skills
+into a shared one, and a transcript is followed only where its real place lies below a folder in
+which a harness keeps sessions. A fixed number of paths is looked at, and no folder is listed.
 """
 
 import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     import socket
+
+    from prowess.hooks.answers import Incoming
+    from prowess.hooks.harness import Harness, HookCall
 
 
 FILE_NAME = "hook.sock"
@@ -182,3 +197,290 @@ def _is_whole(read: bytearray) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+LOG_FILE = "hooks.jsonl"
+MOST_LOG_BYTES = 256 * 1024
+_LONGEST_PROBLEM = 80
+_UNKNOWN = "unknown payload"
+_MOST_RECENT = 50
+_LOG_FLAGS = (
+    os.O_APPEND
+    | os.O_CREAT
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+)
+
+
+class HookLog:
+    """A private file of JSON lines in the state folder, the newest last."""
+
+    def __init__(self, state: str, begun: float | None = None) -> None:
+        """Count a call from `begun`, by the monotonic clock; by default from now."""
+        self._path = os.path.join(state, LOG_FILE)
+        self._begun = time.monotonic() if begun is None else begun
+
+    def note_end(
+        self, incoming: "Incoming | None", *, spoke: bool = False, problem: str = ""
+    ) -> None:
+        """Add a call that ends now, of nobody we know where none could be read; it never fails."""
+        took = round((time.monotonic() - self._begun) * 1_000)
+        at = time.time_ns() // 1_000_000 - took
+        if incoming is None:
+            self._add({"at": at, "problem": (problem or _UNKNOWN)[:_LONGEST_PROBLEM]})
+            return
+        # Late: a call that a gateway answers leaves its line there.
+        from prowess.hooks.harness import HookCall
+
+        harness, moment = incoming.harness, incoming.moment
+        self.note(
+            HookCall(
+                harness=harness, moment=moment, at_ms=at, took_ms=took, spoke=spoke, problem=problem
+            )
+        )
+
+    def note(self, call: "HookCall") -> None:
+        """Add a call; it never fails."""
+        self._add(
+            {
+                "at": call.at_ms,
+                "harness": call.harness.value,
+                "moment": call.moment.value,
+                "took": call.took_ms,
+                "spoke": call.spoke,
+                "problem": call.problem[:_LONGEST_PROBLEM],
+            }
+        )
+
+    def recent(self, harness: "Harness") -> "Sequence[HookCall]":
+        """Return the last calls of a harness, newest last; none where the log cannot be read."""
+        try:
+            lines = self._read().splitlines()
+        except OSError:
+            return ()
+        found = [call for call in map(_read_call, lines) if call is not None]
+        return [call for call in found if call.harness is harness][-_MOST_RECENT:]
+
+    def _add(self, row: Mapping[str, object]) -> None:
+        # Late: a call that a gateway answers leaves its line there.
+        import json
+
+        line = json.dumps(row).encode() + b"\n"
+        # Whoever waits for an answer must not lose it to a full disk.
+        with suppress(OSError):
+            os.makedirs(os.path.dirname(self._path), stat.S_IRWXU, exist_ok=True)
+            handle = os.open(self._path, os.O_WRONLY | _LOG_FLAGS, stat.S_IRUSR | stat.S_IWUSR)
+            try:
+                # One write, so that two processes never mix their lines.
+                os.write(handle, line)
+                is_full = os.fstat(handle).st_size > MOST_LOG_BYTES
+            finally:
+                os.close(handle)
+            if is_full:
+                self._shorten()
+
+    def _shorten(self) -> None:
+        """Keep the newer half; a line that comes meanwhile may be lost, which nobody misses."""
+        kept = self._read()[-MOST_LOG_BYTES // 2 :].partition(b"\n")[2]
+        from prowess.host.files.state_files import write_private
+
+        write_private(self._path, kept.decode("utf-8", "replace"))
+
+    def _read(self) -> bytes:
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        handle = os.open(self._path, flags)
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return b""
+            file.seek(max(0, os.fstat(handle).st_size - 2 * MOST_LOG_BYTES))
+            return file.read(2 * MOST_LOG_BYTES)
+
+
+def _read_call(line: bytes) -> "HookCall | None":
+    # Late, as above: who writes a line knows all of it.
+    import json
+
+    from prowess.hooks.harness import Harness, HookCall, Moment
+
+    try:
+        row = json.loads(line)
+        return HookCall(
+            harness=Harness(row["harness"]),
+            moment=Moment(row["moment"]),
+            at_ms=int(row["at"]),
+            took_ms=int(row["took"]),
+            spoke=row["spoke"] is True,
+            problem=str(row.get("problem", "")),
+        )
+    except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError):
+        # A line of a newer version, cut off, or by a caller that nobody knows.
+        return None
+
+
+_MOST_STEPS = 24
+_LONGEST_PATH = 4096
+_REPOSITORY = ".git"
+
+
+def find_home(environ: Mapping[str, str]) -> str:
+    """Return the user's home folder, as everything else finds it."""
+    return os.path.abspath(environ.get("HOME") or os.path.expanduser("~"))
+
+
+def find_workspace(cwd: str, projects: Sequence[str], current: str, home: str) -> str:
+    """Return the folder whose skills an agent should be told of.
+
+    It is the project that the harness names, if the agent works in it and it holds skills; else the
+    nearest folder from the agent's own upwards that holds some or is the root of a repository; else
+    the one that was named, or the agent's own.
+
+    Args:
+        cwd: where the agent works, as the payload says.
+        projects: the folders of the project, as the harness says.
+        current: where the hook runs, which counts where `cwd` cannot be used.
+        home: the user's home folder; what lies above it is nobody's project.
+    """
+    own_home = os.path.realpath(home)
+    place = cwd if _is_usable(cwd, own_home) else current
+    real = os.path.realpath(place)
+    if _is_within(own_home, real):
+        return place
+    named = [
+        folder
+        for folder in projects
+        if _is_usable(folder, own_home) and _is_within(real, os.path.realpath(folder))
+    ]
+    with_skills = (folder for folder in named if _has_skills(folder))
+    found = next(with_skills, None) or next(_find_marked(real, own_home), None)
+    if found is None:
+        return named[0] if named else place
+    # As the agent spells it: that is what its user sees.
+    return place if found == real else found
+
+
+def is_project(folder: str, home: str) -> bool:
+    """Return whether a folder is somebody's project: it holds skills, or is a repository."""
+    real, own_home = os.path.realpath(folder), os.path.realpath(home)
+    is_above = _is_within(own_home, real)
+    return not is_above and next(_find_marked(real, own_home), None) == real
+
+
+def _is_usable(folder: str, own_home: str) -> bool:
+    """Return whether a folder that somebody named exists, and is no home and nothing above one."""
+    if not folder or len(folder) > _LONGEST_PATH or "\0" in folder or not os.path.isabs(folder):
+        return False
+    return os.path.isdir(folder) and not _is_within(own_home, os.path.realpath(folder))
+
+
+def _is_within(path: str, folder: str) -> bool:
+    """Return whether `path` is `folder` or lies below it; both are real."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _find_marked(real: str, own_home: str) -> Iterator[str]:
+    """Yield the folders from here upwards that are a project by themselves."""
+    for folder in _walk_up(real, own_home):
+        if os.path.lexists(os.path.join(folder, _REPOSITORY)) or _has_skills(folder):
+            yield folder
+
+
+def _walk_up(real: str, own_home: str) -> Iterable[str]:
+    """Yield a folder and those above it that belong to the same people."""
+    yield real
+    owners = {_owner(real), _find_own_id()} - {None}
+    below, folder = real, os.path.dirname(real)
+    for _ in range(_MOST_STEPS):
+        is_top = folder == below or _is_within(own_home, folder)
+        if is_top or _owner(folder) not in owners:
+            return
+        yield folder
+        below, folder = folder, os.path.dirname(folder)
+
+
+def _owner(folder: str) -> int | None:
+    """Return who alone may write to a folder; None where others may as well."""
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return None
+    # Windows knows neither owners nor such rights here.
+    is_shared = os.name == "posix" and found.st_mode & stat.S_IWOTH
+    return None if is_shared else found.st_uid
+
+
+def _find_own_id() -> int:
+    return os.geteuid() if hasattr(os, "geteuid") else 0
+
+
+def _has_skills(folder: str) -> bool:
+    return any(os.path.isdir(os.path.join(folder, name)) for name in _list_skill_folders())
+
+
+@cache
+def _list_skill_folders() -> tuple[str, ...]:
+    # Late: whoever is answered by a gateway needs no list of all harnesses.
+    from prowess.host.sources.harness_folders import PROJECT
+
+    theirs = (os.path.join(*folder.path.split("/")) for folder in PROJECT)
+    return ("skills", os.path.join(".agents", "skills"), *dict.fromkeys(theirs))
+
+
+_CODEX_FOLDERS = ("sessions", "archived_sessions")
+_CODE_STORAGE = os.path.join("Code", "User", "workspaceStorage")
+
+
+def list_session_roots(
+    home: str, environ: Mapping[str, str]
+) -> "Mapping[Harness, tuple[str, ...]]":
+    """Return the folders in which each harness keeps transcripts, whether they exist or not."""
+    from prowess.hooks.harness import Harness
+
+    claude = _follow_variable(environ, "CLAUDE_CONFIG_DIR", home, ".claude")
+    codex = _follow_variable(environ, "CODEX_HOME", home, ".codex")
+    copilot = _follow_variable(environ, "COPILOT_HOME", home, ".copilot")
+    gemini = os.path.join(_follow_variable(environ, "GEMINI_CLI_HOME", home, ""), ".gemini")
+    cursor = os.path.join(home, ".cursor")
+    data = _follow_variable(environ, "XDG_DATA_HOME", home, os.path.join(".local", "share"))
+    claw = _follow_variable(environ, "OPENCLAW_STATE_DIR", home, ".openclaw")
+    return {
+        Harness.CLAUDE_CODE: (os.path.join(claude, "projects"),),
+        Harness.CODEX: tuple(os.path.join(codex, name) for name in _CODEX_FOLDERS),
+        Harness.CURSOR: (os.path.join(cursor, "projects"), os.path.join(cursor, "chats")),
+        Harness.GEMINI: (os.path.join(gemini, "tmp"),),
+        Harness.COPILOT: (
+            os.path.join(copilot, "session-state"),
+            os.path.join(copilot, "history-session-state"),
+        ),
+        Harness.VSCODE: _code_folders(home, environ),
+        Harness.QWEN: (os.path.join(home, ".qwen", "projects"),),
+        Harness.OPENCODE: (os.path.join(data, "opencode"),),
+        Harness.OPENCLAW: (os.path.join(claw, "agents"),),
+    }
+
+
+def is_in_roots(path: str, roots: tuple[str, ...]) -> bool:
+    """Return whether the real place of `path` lies below one of `roots`."""
+    if not path or "\0" in path or not os.path.isabs(path):
+        return False
+    real = os.path.normcase(os.path.realpath(path))
+    bases = (os.path.normcase(os.path.realpath(root)).rstrip(os.sep) for root in roots)
+    return any(base and real.startswith(base + os.sep) for base in bases)
+
+
+def _follow_variable(environ: Mapping[str, str], variable: str, home: str, usual: str) -> str:
+    """Return the folder that a variable names, or the usual one below the home folder."""
+    given = environ.get(variable, "")
+    if given == "~" or given.startswith(("~/", "~\\")):
+        given = home + given[1:]
+    # A relative one would depend on where the harness happened to be started.
+    return given if os.path.isabs(given) else os.path.join(home, usual)
+
+
+def _code_folders(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+    bases = (
+        _follow_variable(environ, "XDG_CONFIG_HOME", home, ".config"),
+        os.path.join(home, "Library", "Application Support"),
+        _follow_variable(environ, "APPDATA", home, os.path.join("AppData", "Roaming")),
+    )
+    return tuple(os.path.join(base, _CODE_STORAGE) for base in dict.fromkeys(bases))

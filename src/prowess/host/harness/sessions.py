@@ -20,8 +20,9 @@ from urllib.parse import quote
 from prowess.errors import PathError
 from prowess.hooks.harness import Harness
 from prowess.host.files.handles import Content, read_bounded
+from prowess.host.harness.hook_client import list_session_roots
 from prowess.host.harness.transcripts import read_transcript
-from prowess.host.sources.harness_folders import ALIASES, PERSONAL, PROJECT, list_session_roots
+from prowess.host.sources.harness_folders import ALIASES, PERSONAL, PROJECT
 from prowess.runtime.sessions import SessionFile
 from prowess.transcripts.chats import (
     read_copilot_sessions,

@@ -30,8 +30,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from prowess.data import dataclass
 from prowess.errors import EncoderError
-from prowess.late import dataclass
 from prowess.routing.words import put_in_english
 from prowess.runtime.ports import Encoder, Vectors
 
@@ -70,7 +70,7 @@ BUNDLED_FILE = "encoder.onnx"
 OUTLINE_FILE = "outline.onnx"
 _MODEL_FILES = (BUNDLED_FILE, "model.onnx", os.path.join("onnx", "model.onnx"))
 _TOKENIZER_FILE = "tokenizer.json"
-_HASH_FILE = "id.txt"
+HASH_FILE = "id.txt"
 # By the hash of the model that made it: with another model it is not found.
 KNOWN_FILE = "background-{}.npy"
 _NAME_CHARS = 16
@@ -311,7 +311,7 @@ def _identify(folder: str) -> str:
 def _recorded_hash(folder: str) -> str | None:
     # Read by every hook call, where hashing the model would be a good part of the work.
     try:
-        with open(os.path.join(folder, _HASH_FILE), encoding="ascii") as file:
+        with open(os.path.join(folder, HASH_FILE), encoding="ascii") as file:
             found = file.read(100).strip()
     except (OSError, ValueError):
         return None

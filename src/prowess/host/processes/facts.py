@@ -12,7 +12,7 @@ import shutil
 import sys
 from collections.abc import Collection, Mapping, Sequence
 
-from prowess.late import dataclass
+from prowess.data import dataclass
 from prowess.skills.eligibility import HostFacts
 
 NOT_FOUND, NOT_RUNNABLE = 127, 126

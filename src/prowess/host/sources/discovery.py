@@ -19,6 +19,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
+from prowess.data import dataclass
 from prowess.errors import ContainmentError, PathError
 from prowess.host.files import handles
 from prowess.host.files.containment import Root
@@ -36,7 +37,6 @@ from prowess.host.files.handles import (
     step,
 )
 from prowess.host.sources.symlinks import LinkRule, refuse_link
-from prowess.late import dataclass
 from prowess.safety.paths import TEMPORARY_PREFIX, is_hidden, shown
 from prowess.settings import Limits, SpecMode
 from prowess.skills.model import (

@@ -1,14 +1,4 @@
-"""Where other harnesses keep skills, commands, rules and sessions, and what a call is about.
-
-A call of a hook is about the project, and not the corner of it that is open: agents change folders
-within a project, and look for skills in parent folders themselves; we read the skills of one
-folder. What a payload says is not trusted: it never makes the home folder, or one above it, a
-workspace, and on the way up folders of other people do not count, since anybody may put skills into
-a shared one. Only a fixed number of paths is looked at, and no folder is listed.
-
-A transcript's path arrives from outside as well: it is followed only where its real place, with
-every link resolved, lies below a folder in which a harness keeps sessions. All such folders are
-named, those that were never made too, and whoever reads looks which are there.
+"""Where other harnesses keep skills, commands and rules, for a person and in a project.
 
 Plugins contribute roots by their manifests; a path that leaves its plugin is refused by itself, and
 the others still count.
@@ -16,14 +6,12 @@ the others still count.
 
 import json
 import os
-import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, NamedTuple
 
-from prowess.hooks.harness import Harness
+from prowess.data import dataclass
 from prowess.host.files.handles import Content, is_inside, is_path, read_bounded
-from prowess.late import dataclass
 from prowess.skills.model import Diagnostic, RootKind, Source, Tier, diagnose
 
 
@@ -87,166 +75,6 @@ ALIASES = {
     "vscode": "copilot",
 }
 NAMES = tuple(sorted({folder.harness for folder in (*PERSONAL, *PROJECT)}))
-
-
-_MOST_STEPS = 24
-_LONGEST_PATH = 4096
-_REPOSITORY = ".git"
-_SKILL_FOLDERS = (
-    "skills",
-    os.path.join(".agents", "skills"),
-    *dict.fromkeys(os.path.join(*folder.path.split("/")) for folder in PROJECT),
-)
-
-
-def find_home(environ: Mapping[str, str]) -> str:
-    """Return the user's home folder, as everything else finds it."""
-    return os.path.abspath(environ.get("HOME") or os.path.expanduser("~"))
-
-
-def find_workspace(cwd: str, projects: Sequence[str], current: str, home: str) -> str:
-    """Return the folder whose skills an agent should be told of.
-
-    It is the project that the harness names, if the agent works in it and it holds skills; else the
-    nearest folder from the agent's own upwards that holds some or is the root of a repository; else
-    the one that was named, or the agent's own.
-
-    Args:
-        cwd: where the agent works, as the payload says.
-        projects: the folders of the project, as the harness says.
-        current: where the hook runs, which counts where `cwd` cannot be used.
-        home: the user's home folder; what lies above it is nobody's project.
-    """
-    own_home = os.path.realpath(home)
-    place = cwd if _is_usable(cwd, own_home) else current
-    real = os.path.realpath(place)
-    if _is_within(own_home, real):
-        return place
-    named = [
-        folder
-        for folder in projects
-        if _is_usable(folder, own_home) and _is_within(real, os.path.realpath(folder))
-    ]
-    with_skills = (folder for folder in named if _has_skills(folder))
-    found = next(with_skills, None) or next(_find_marked(real, own_home), None)
-    if found is None:
-        return named[0] if named else place
-    # As the agent spells it: that is what its user sees.
-    return place if found == real else found
-
-
-def is_project(folder: str, home: str) -> bool:
-    """Return whether a folder is somebody's project: it holds skills, or is a repository."""
-    real, own_home = os.path.realpath(folder), os.path.realpath(home)
-    is_above = _is_within(own_home, real)
-    return not is_above and next(_find_marked(real, own_home), None) == real
-
-
-def _is_usable(folder: str, own_home: str) -> bool:
-    """Return whether a folder that somebody named exists, and is no home and nothing above one."""
-    if not folder or len(folder) > _LONGEST_PATH or "\0" in folder or not os.path.isabs(folder):
-        return False
-    return os.path.isdir(folder) and not _is_within(own_home, os.path.realpath(folder))
-
-
-def _is_within(path: str, folder: str) -> bool:
-    """Return whether `path` is `folder` or lies below it; both are real."""
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _find_marked(real: str, own_home: str) -> Iterator[str]:
-    """Yield the folders from here upwards that are a project by themselves."""
-    for folder in _walk_up(real, own_home):
-        if os.path.lexists(os.path.join(folder, _REPOSITORY)) or _has_skills(folder):
-            yield folder
-
-
-def _walk_up(real: str, own_home: str) -> Iterable[str]:
-    """Yield a folder and those above it that belong to the same people."""
-    yield real
-    owners = {_owner(real), _find_own_id()} - {None}
-    below, folder = real, os.path.dirname(real)
-    for _ in range(_MOST_STEPS):
-        is_top = folder == below or _is_within(own_home, folder)
-        if is_top or _owner(folder) not in owners:
-            return
-        yield folder
-        below, folder = folder, os.path.dirname(folder)
-
-
-def _owner(folder: str) -> int | None:
-    """Return who alone may write to a folder; None where others may as well."""
-    try:
-        found = os.stat(folder)
-    except OSError:
-        return None
-    # Windows knows neither owners nor such rights here.
-    is_shared = os.name == "posix" and found.st_mode & stat.S_IWOTH
-    return None if is_shared else found.st_uid
-
-
-def _find_own_id() -> int:
-    return os.geteuid() if hasattr(os, "geteuid") else 0
-
-
-def _has_skills(folder: str) -> bool:
-    return any(os.path.isdir(os.path.join(folder, name)) for name in _SKILL_FOLDERS)
-
-
-_CODEX_FOLDERS = ("sessions", "archived_sessions")
-_CODE_STORAGE = os.path.join("Code", "User", "workspaceStorage")
-
-
-def list_session_roots(home: str, environ: Mapping[str, str]) -> Mapping[Harness, tuple[str, ...]]:
-    """Return the folders in which each harness keeps transcripts, whether they exist or not."""
-    claude = _follow_variable(environ, "CLAUDE_CONFIG_DIR", home, ".claude")
-    codex = _follow_variable(environ, "CODEX_HOME", home, ".codex")
-    copilot = _follow_variable(environ, "COPILOT_HOME", home, ".copilot")
-    gemini = os.path.join(_follow_variable(environ, "GEMINI_CLI_HOME", home, ""), ".gemini")
-    cursor = os.path.join(home, ".cursor")
-    data = _follow_variable(environ, "XDG_DATA_HOME", home, os.path.join(".local", "share"))
-    claw = _follow_variable(environ, "OPENCLAW_STATE_DIR", home, ".openclaw")
-    return {
-        Harness.CLAUDE_CODE: (os.path.join(claude, "projects"),),
-        Harness.CODEX: tuple(os.path.join(codex, name) for name in _CODEX_FOLDERS),
-        Harness.CURSOR: (os.path.join(cursor, "projects"), os.path.join(cursor, "chats")),
-        Harness.GEMINI: (os.path.join(gemini, "tmp"),),
-        Harness.COPILOT: (
-            os.path.join(copilot, "session-state"),
-            os.path.join(copilot, "history-session-state"),
-        ),
-        Harness.VSCODE: _code_folders(home, environ),
-        Harness.QWEN: (os.path.join(home, ".qwen", "projects"),),
-        Harness.OPENCODE: (os.path.join(data, "opencode"),),
-        Harness.OPENCLAW: (os.path.join(claw, "agents"),),
-    }
-
-
-def is_in_roots(path: str, roots: tuple[str, ...]) -> bool:
-    """Return whether the real place of `path` lies below one of `roots`."""
-    if not path or "\0" in path or not os.path.isabs(path):
-        return False
-    real = os.path.normcase(os.path.realpath(path))
-    bases = (os.path.normcase(os.path.realpath(root)).rstrip(os.sep) for root in roots)
-    return any(base and real.startswith(base + os.sep) for base in bases)
-
-
-def _follow_variable(environ: Mapping[str, str], variable: str, home: str, usual: str) -> str:
-    """Return the folder that a variable names, or the usual one below the home folder."""
-    given = environ.get(variable, "")
-    if given == "~" or given.startswith(("~/", "~\\")):
-        given = home + given[1:]
-    # A relative one would depend on where the harness happened to be started.
-    return given if os.path.isabs(given) else os.path.join(home, usual)
-
-
-def _code_folders(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
-    bases = (
-        _follow_variable(environ, "XDG_CONFIG_HOME", home, ".config"),
-        os.path.join(home, "Library", "Application Support"),
-        _follow_variable(environ, "APPDATA", home, os.path.join("AppData", "Roaming")),
-    )
-    return tuple(os.path.join(base, _CODE_STORAGE) for base in dict.fromkeys(bases))
 
 
 _MANIFESTS = (

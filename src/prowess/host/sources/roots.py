@@ -23,6 +23,7 @@ from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from prowess import skills
+from prowess.data import dataclass
 from prowess.host.files.handles import Content, Stamp, is_inside, is_settled
 from prowess.host.files.state_files import KeptFiles, stamp_code
 from prowess.host.sources.discovery import (
@@ -42,7 +43,6 @@ from prowess.host.sources.harness_folders import (
     SourceRoots,
     find_plugin_sources,
 )
-from prowess.late import dataclass
 from prowess.runtime.ports import Scan
 from prowess.settings import Settings
 from prowess.skills.catalog import AddressedSkill, list_addressed

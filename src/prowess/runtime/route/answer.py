@@ -14,13 +14,12 @@ from enum import StrEnum
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
+from prowess.data import dataclass
 from prowess.errors import EncoderError, SkillNotFoundError
-from prowess.late import dataclass
 from prowess.routing import router
-from prowess.routing.decision import DEFAULT
-from prowess.routing.index import SkillIndex
+from prowess.routing.decision_triggers_and_follow_ups import DEFAULT
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
-from prowess.routing.router import Context, Query, RouteChoice
+from prowess.routing.router import Context, Query, RouteChoice, SkillIndex
 from prowess.runtime.ports import (
     Encoder,
     Examples,
@@ -150,7 +149,7 @@ class Surface(StrEnum):
 
 
 # From here on a skill is told to somebody who did not ask; fitted by `training.hints`.
-CLEAR = 0.2
+CLEAR = 0.15
 # An occasion picks out skills for "something is broken" without a word of theirs.
 CARRIES, OUTRIGHT = 0.02, frozenset(("named", "followUp", "trigger"))
 # What these say goes straight to a model, which may not be told of every skill.

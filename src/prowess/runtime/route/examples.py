@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from prowess.errors import ModelError
 from prowess.routing import router
-from prowess.routing.index import SkillIndex
-from prowess.routing.triggers_and_follow_ups import fold, is_follow_up
+from prowess.routing.decision_triggers_and_follow_ups import fold, is_follow_up
+from prowess.routing.router import SkillIndex
 from prowess.runtime.ports import Examples, ExampleStore, LanguageModel, VectorStore
 from prowess.runtime.route.answer import Asked, RoutingService
 from prowess.runtime.route.index import IndexBuilder

@@ -20,27 +20,21 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from prowess.data import dataclass
 from prowess.errors import EncoderError
-from prowess.late import dataclass
 from prowess.routing import router
-from prowess.routing.dense import DenseIndex, PhraseGroup
+from prowess.routing.decision_triggers_and_follow_ups import HintIndex
+from prowess.routing.dense import DenseIndex, Encoded, PhraseGroup
 from prowess.routing.handoffs_and_passages import (
     LONGEST_BODY,
     Handoff,
     SkillEvidence,
+    add_handoffs,
     read_evidence,
 )
-from prowess.routing.index import (
-    Encoded,
-    Everyday,
-    Occasions,
-    SkillIndex,
-    add_handoffs,
-    list_index_texts,
-)
 from prowess.routing.lexical_and_breadth import Breadth, LexicalIndex, Postings, Terms, read_terms
-from prowess.routing.router import Query
-from prowess.routing.triggers_and_follow_ups import HintIndex
+from prowess.routing.message_kinds import Everyday, Occasions
+from prowess.routing.router import Query, SkillIndex, list_index_texts
 from prowess.routing.words import Words, measure_shape, split_words
 from prowess.runtime.ports import (
     Encoder,

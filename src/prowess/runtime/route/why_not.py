@@ -6,9 +6,8 @@ It is the path of one message to one skill; what fits and is not ready is named 
 from dataclasses import dataclass
 
 from prowess.routing import router
-from prowess.routing.index import SkillIndex
 from prowess.routing.model import Decision, Match, Route, Thresholds
-from prowess.routing.router import Query, Ranking
+from prowess.routing.router import Query, Ranking, SkillIndex
 from prowess.runtime.route.answer import Asked, RoutingService, why
 from prowess.runtime.service import SkillsService
 from prowess.skills.explanation import ExplanationStep

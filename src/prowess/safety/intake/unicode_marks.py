@@ -128,8 +128,6 @@ def decode_hidden_texts(view: View) -> tuple[View, ...]:
 
 def _is_worth_a_look(text: str) -> bool:
     """Whether there is more to look at than the selectors of a few emoji."""
-    if text.isascii():
-        return False
     odd = _compile_odd().findall(text)
     return not _EMOJI_STYLE.issuperset(odd) or "\ufe0f\ufe0f" in text
 

@@ -16,8 +16,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from prowess.data import hash_code, read_table
-from prowess.late import dataclass
+from prowess.data import dataclass, hash_code, read_table
 from prowess.safety.model import Example, Finding, Level, Rule, RuleExamples
 
 _EXAMPLE_FILES = (

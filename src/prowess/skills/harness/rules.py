@@ -10,8 +10,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from prowess.data import read_table, read_words
-from prowess.late import dataclass
+from prowess.data import dataclass, read_table, read_words
 from prowess.skills.model import RootKind, Skill, Source, Tier
 
 _SKILL_FILE = "skill.md"

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from prowess.late import compile_late, dataclass
+from prowess.data import compile_late, dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

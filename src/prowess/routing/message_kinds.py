@@ -1,13 +1,11 @@
-"""Everything about a set of skills that routing needs, made once and used for every message.
+"""What kind of message comes: whether it tells of an occasion that some skills are for.
 
-An index also knows what kind of message comes: whether it tells of an occasion that some skills are
-for, and how much it sounds like one for any assistant; the latter is held against a message only as
-far as the catalogue lies on the other side.
+And how much it sounds like one for any assistant; that is held against a message only as far as the
+catalogue lies on the other side.
 """
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, Self, TypeAlias
 
@@ -15,18 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prowess.data import read_table
-from prowess.late import dataclass
-from prowess.routing.dense import DenseIndex, cosines, list_texts
-from prowess.routing.handoffs_and_passages import SkillEvidence
-from prowess.routing.lexical_and_breadth import (
-    Breadth,
-    LexicalIndex,
-    measure_meaning,
-    measure_words,
-)
-from prowess.routing.triggers_and_follow_ups import HintIndex
+from prowess.routing.dense import DenseIndex, Encoded, cosines
+from prowess.routing.lexical_and_breadth import list_messages, read_messages
 from prowess.routing.words import measure_shape
-from prowess.skills.model import Skill
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -62,7 +51,7 @@ class Occasions(NamedTuple):
     serving: Floats
 
     @classmethod
-    def build(cls, encoded: "Encoded", dense: DenseIndex, known: int | None = None) -> Self | None:
+    def build(cls, encoded: Encoded, dense: DenseIndex, known: int | None = None) -> Self | None:
         """Compare skills with what occasions need; None where the encoder has no heads."""
         heads = read_heads(encoded.encoder_id)
         if heads is None:
@@ -177,116 +166,6 @@ class Everyday(NamedTuple):
         return self.weight * (float(message @ self.direction) - self.turn)
 
 
-class Messages(NamedTuple):
-    """The background texts, each on its side of the line."""
-
-    everyday: tuple[str, ...]
-    errands: tuple[str, ...]
-
-
-@cache
-def read_messages() -> Messages:
-    """Return the messages that need no skill, and the errands that do."""
-    table = read_table("routing/background.toml")
-    return Messages(*(tuple(table[side].strip().splitlines()) for side in Messages._fields))
-
-
-def list_messages() -> tuple[str, ...]:
-    """Return every text whose vector is needed to draw the line."""
-    return (*read_messages().errands, *read_messages().everyday)
-
-
-_MOST_HANDED_OVER = 8
-
-
-class Encoded(NamedTuple):
-    """The vectors of texts, and whose they are: those of another encoder do not compare."""
-
-    vectors: Mapping[str, Floats]
-    encoder_id: str = ""
-    english_only: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SkillIndex:
-    """The skills of one snapshot, ready to be matched; never changed, so threads may share it."""
-
-    skills: tuple[Skill, ...]
-    # Those that the model may not choose: only a person can call them.
-    hidden: tuple[int, ...]
-    evidence: tuple[SkillEvidence, ...]
-    lexical: LexicalIndex
-    hints: HintIndex
-    # None without an encoder: then words and what is said outright are all there is.
-    dense: DenseIndex | None
-    breadth: Breadth
-    everyday: Everyday | None
-    # None without the encoder that the heads were fitted for.
-    occasions: Occasions | None
-    english_only: bool
-    encoder_id: str
-
-    @classmethod
-    def build(
-        cls,
-        skills: Sequence[Skill],
-        evidence: Sequence[SkillEvidence],
-        lexical: LexicalIndex,
-        encoded: Encoded | None,
-    ) -> Self:
-        """Index `skills`; `encoded` has a vector for every text that `needed_texts` names."""
-        dense, line, occasions = None, None, None
-        meaning = np.zeros(len(skills), np.float32)
-        if encoded is not None:
-            dense = DenseIndex.build(evidence, encoded.vectors, english_only=encoded.english_only)
-            line = Everyday.between(encoded.vectors, dense.whole)
-            strangers = np.array([encoded.vectors[text] for text in list_messages()], np.float32)
-            meaning = measure_meaning(dense, strangers, lexical.known)
-            occasions = Occasions.build(encoded, dense, lexical.known)
-        return cls(
-            skills=tuple(skills),
-            hidden=tuple(at for at, skill in enumerate(skills) if not skill.invocation.model),
-            # The bodies are in the lexical index by now.
-            evidence=tuple(replace(one, body="") for one in evidence),
-            lexical=lexical,
-            hints=HintIndex(skills),
-            dense=dense,
-            breadth=Breadth(meaning, measure_words(lexical, list_messages())),
-            everyday=line,
-            occasions=occasions,
-            english_only=encoded is not None and encoded.english_only,
-            encoder_id="" if encoded is None else encoded.encoder_id,
-        )
-
-
 def list_common_texts() -> tuple[str, ...]:
     """Return the texts whose vectors every index needs."""
     return (*list_messages(), *read_needs().values())
-
-
-def list_index_texts(evidence: Sequence[SkillEvidence]) -> Iterator[str]:
-    """Yield every text whose vector is needed, some of them more than once."""
-    yield from list_common_texts()
-    for one in evidence:
-        yield from list_texts(one)
-
-
-def add_handoffs(evidence: Sequence[SkillEvidence], *, guests: int = 0) -> list[SkillEvidence]:
-    """Give each skill the requests that others hand to it: "for slides use deck-maker".
-
-    The last `guests` are given theirs, and hand nothing over.
-    """
-    counted = evidence[: len(evidence) - guests]
-    names = {one.name.casefold() for one in counted}
-    handed: dict[str, list[str]] = {}
-    for one in counted:
-        for handoff in one.handoffs:
-            target = handoff.target.casefold()
-            if target in names and target != one.name.casefold():
-                handed.setdefault(target, []).append(handoff.request)
-    return [_add_requests(one, handed.get(one.name.casefold(), ())) for one in evidence]
-
-
-def _add_requests(one: SkillEvidence, requests: Sequence[str]) -> SkillEvidence:
-    more = tuple(dict.fromkeys(requests))[:_MOST_HANDED_OVER]
-    return replace(one, phrases=tuple(dict.fromkeys((*one.phrases, *more)))) if more else one

@@ -1,21 +1,38 @@
-"""What a message says outright: triggers, names and files, or that it begins nothing.
+"""What decides about a message: what it says outright, else one number per skill from all signals.
 
-These are certain where meaning and words are guesses, so they are looked at first and apart. "Yes,
-go on" follows what was loaded last, and "it works" ends it.
+Triggers, names and files are certain where meaning and words are guesses, so they are looked at
+first and apart. "Yes, go on" follows what was loaded last, and "it works" ends it.
+
+Ranking and deciding are different questions. Words help to tell skills apart and say little about
+whether any is meant, which has terms of its own: a lead over the next skill counts where texts are
+long (everything shares words there), and so does how much the message says; one that any assistant
+could answer needs more, and one that tells of an occasion less of a topic. The scale is fitted on
+sets of very different catalogues, so that one half means "load" for all (`training.constants`).
+
+For the ranking, meaning and words are weighed by how much words can say: skills of a line or two
+are found by meaning, skills with long bodies by words. An English encoder has no say on other
+scripts.
 """
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum, IntEnum
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from prowess.data import read_table
-from prowess.late import compile_late
-from prowess.routing.words import has_dense_script, split_words
+import numpy as np
+from numpy.typing import NDArray
+
+from prowess.data import compile_late, dataclass, read_table
+from prowess.routing.dense import DenseScores
+from prowess.routing.lexical_and_breadth import Breadth, LexicalScores
+from prowess.routing.model import Decision, Thresholds
+from prowess.routing.words import MessageShape, has_dense_script, split_words
 from prowess.skills.model import Skill
+
+Floats: TypeAlias = NDArray[np.float32]
 
 _MOST_PATHS = 32
 _LONGEST_PATH = 200
@@ -246,6 +263,30 @@ def _matches(path: str, forms: Sequence[str]) -> bool:
     )
 
 
+# What is said outright: enough to lift a likely skill to the top, not an unlikely one.
+_BY_TRIGGER, _BY_WORD, _BY_PATH = 0.15, 0.06, 0.06
+# A name that is asked for wins over whatever else the message is about; one that only occurs does
+# not ("I just finished setup-db, what now?").
+_BY_WISH, _BY_MENTION = 0.4, 0.06
+
+
+def add_hints(hints: Mapping[int, Hints], size: int) -> Floats:
+    """Return what is said outright for each of so many skills."""
+    added = np.zeros(size, np.float32)
+    for place, found in hints.items():
+        added[place] = sum(weigh_hints(found).values())
+    return added
+
+
+def weigh_hints(hints: Hints) -> dict[str, float]:
+    """Return what each thing that is said outright about a skill adds."""
+    # A trigger of one word proves little more than the word itself, which counts already.
+    several = len(hints.trigger.split()) > 1 or not hints.trigger.isascii()
+    trigger = (_BY_TRIGGER if several else _BY_WORD) if hints.trigger else 0.0
+    named = _BY_WISH if hints.named >= Named.ASKED_FOR else _BY_MENTION if hints.named else 0.0
+    return {"named": named, "trigger": trigger, "path": _BY_PATH if hints.path else 0.0}
+
+
 _LONGEST = 40
 _LONGEST_CLOSING = 120
 _REMEMBERED = 64
@@ -315,3 +356,220 @@ def _follow_ups() -> re.Pattern[str]:
     # Scripts without spaces need no separator either.
     gap = r"(?:[\s,.!\uff0c\u3002\uff01\u3001\uff5e]+|$|(?<=[^\x00-\x7f]))"
     return re.compile(rf"(?:(?:{either}){gap})+", re.IGNORECASE)
+
+
+# Against skills that are made to fit everything: no set of honest ones can say how much.
+_BREADTH_SHARE, _MOST_BREADTH = 8.0, 0.06
+_NEGATIVE_SHARE = 0.4
+# Half of the letters in another script, and an English vector means nothing.
+_FOREIGN_ENOUGH = 0.5
+
+
+class Shares(NamedTuple):
+    """What each signal weighs."""
+
+    # The weight of meaning: this much at least, and more where skills have few words.
+    least_meaning: float
+    more_meaning: float
+    few_words: float
+    phrase: float
+    opening: float
+    name: float
+    word_breadth: float
+    # Of words that only paths, addresses and identifiers have: for the order, never for a load.
+    mention: float
+
+
+@cache
+def read_shares() -> Shares:
+    """Return the weights that were fitted for the model that ships."""
+    return Shares(**read_table("model/constants.toml")["ranking"])
+
+
+class Fused(NamedTuple):
+    """What every signal adds for each skill; the total is their sum."""
+
+    total: Floats
+    parts: Mapping[str, Floats]
+    # The weight that meaning had.
+    meaning: float
+
+
+def weight_of_meaning(words_per_skill: float, shape: MessageShape, *, english_only: bool) -> float:
+    """Return how much meaning counts against words, from 0 to 1."""
+    if not shape.words:
+        return 0.0
+    weight = weigh_meaning(words_per_skill, read_shares())
+    foreign = max(shape.dense_script, shape.non_latin)
+    if not english_only or foreign == 0:
+        return weight
+    return weight * max(0.0, 1 - foreign / _FOREIGN_ENOUGH)
+
+
+def weigh_meaning(words_per_skill: float, shares: Shares) -> float:
+    """Return how much meaning counts in a catalogue."""
+    many = (words_per_skill / shares.few_words) ** 2
+    return min(1.0, shares.least_meaning + shares.more_meaning / (1 + many))
+
+
+def fuse(
+    lexical: LexicalScores,
+    dense: DenseScores | None,
+    *,
+    breadth: Breadth,
+    weight: float,
+    shares: Shares | None = None,
+) -> Fused:
+    """Weigh the scores of one message against each other, or of many, a row for each."""
+    shares = shares or read_shares()
+    parts: dict[str, Floats] = {}
+    if dense is not None and weight > 0:
+        phrase = shares.phrase * (dense.best - dense.whole)
+        meant: Floats = dense.whole + shares.opening * (dense.opening - dense.whole)
+        parts["meaning"] = weight * meant
+        parts["phrase"] = weight * phrase
+        # A skill that fits everything must fit better than one that fits this.
+        parts["breadth"] = -np.minimum(weight * _BREADTH_SHARE * breadth.meaning, _MOST_BREADTH)
+        parts["negation"] = -weight * _NEGATIVE_SHARE * np.maximum(dense.negative - dense.best, 0)
+    parts["words"] = (1 - weight) * lexical.damped
+    # The same for words: a description that has a word for every message must have more of them.
+    common: Floats = np.minimum(breadth.words, lexical.damped)
+    parts["common"] = (weight - 1) * shares.word_breadth * common
+    parts["name"] = shares.name * lexical.names
+    total = np.zeros_like(lexical.scores)
+    for part in parts.values():
+        total += part
+    return Fused(total, parts, weight)
+
+
+DEFAULT = Thresholds(load=0.5, offer=0.2)
+# A skill is loaded beside the best only if it fits nearly as well; an offer costs one line more.
+_NEARLY = {Decision.LOAD: 0.75, Decision.OFFER: 0.5}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """From raw evidence to a score: the evidence that stands for one half, and how steep it is."""
+
+    least: float
+    # Meaning scores higher than words, and long texts share words with anything.
+    by_meaning: float
+    long_texts: float
+    # Without an encoder only words are left, on a scale of their own.
+    words_only: float
+    long_words_only: float
+    words_steepness: float
+    steepness: float
+    # Long texts differ more, so that what may fit lies further below what does.
+    long_steepness: float
+    lead: float
+    everyday: float
+    # How much a message says, in rare words, to be believed by half; where texts are long.
+    half_said: float
+    said: float
+    # What kinds of messages that need no skill add to the bar; where texts are short, all ask.
+    idle: float
+    # What an occasion adds, and from which evidence of the topic on it is not asked.
+    occasion: float
+    topic_enough: float
+    topic_steepness: float
+
+    def half(self, words_per_skill: float, weight: float) -> float:
+        """Return the evidence that is as likely enough as not; `weight` is that of meaning."""
+        if weight <= 0:
+            return self.words_only + self.long_words_only * _many(words_per_skill)
+        more = max(0.0, weight - read_shares().least_meaning)
+        return self.least + self.by_meaning * more + self.long_texts * _many(words_per_skill)
+
+
+@cache
+def read_scale() -> Scale:
+    """Return the scale that was fitted for the model that ships."""
+    return Scale(**read_table("model/constants.toml")["decision"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signs:
+    """What is known of a message and of a catalogue when skills are scored.
+
+    `mass` is how much the message says in rare words, `asked_so` how nearly it is a request that
+    the author of each skill wrote, `leaning` how far it leans to errands,
+    `idle` how far it is of a kind that needs no skill, `words_per_skill` how long the catalogue's
+    texts are, and `weight` what meaning had; 0 without an encoder. All functions here take one
+    message, or many: then what belongs to a message is a column, and evidence has a row for each.
+    """
+
+    mass: float | Floats
+    asked_so: Floats
+    words_per_skill: float
+    weight: float
+    leaning: float | Floats = 0.0
+    idle: float | Floats = 0.0
+
+
+def _many(words_per_skill: float) -> float:
+    return words_per_skill / (words_per_skill + 400)
+
+
+def weigh_topic(topic: Floats, outright: Floats, signs: Signs, scale: Scale) -> Floats:
+    """Return by how much the evidence of each skill is above what is as likely enough as not.
+
+    Args:
+        topic: the fused total of each skill.
+        outright: what the message says outright for each of them.
+        signs: what is known of message and catalogue.
+        scale: the constants that were fitted for encoder and fusion.
+    """
+    many = _many(signs.words_per_skill)
+    believed: NDArray[np.floating] | float = 1.0
+    if signs.weight > 0:
+        # Among long texts a few words find something anywhere; among short ones they have to do.
+        believed = (signs.mass / (signs.mass + scale.half_said)) ** (scale.said * many**2)
+    raised: Floats = topic * (believed + (1 - believed) * signs.asked_so) + outright
+    raised += scale.everyday * (1 - many) * signs.leaning - scale.idle * many * signs.idle
+    if topic.shape[-1] > 1:
+        total = topic + outright
+        second = np.partition(total, -2, axis=-1)[..., -2:-1]
+        raised += scale.lead * many * np.maximum(total - second, 0)
+    above: Floats = raised - np.float32(scale.half(signs.words_per_skill, signs.weight))
+    return above
+
+
+def weigh_occasion(above: Floats, serving: Floats, scale: Scale) -> Floats:
+    """Return what the occasion adds for each skill: the less, the more the topic says."""
+    best = above.max(axis=-1, keepdims=True, initial=-1.0)
+    steps = (best - scale.topic_enough) / scale.topic_steepness
+    unsaid = 1 / (1 + np.exp(np.clip(steps, -40, 40)))
+    found: Floats = (scale.occasion * unsaid * serving).astype(np.float32)
+    return found
+
+
+def scores(above: Floats, signs: Signs, scale: Scale) -> Floats:
+    """Return the score of each skill, from 0 to 1, in the same order."""
+    many = _many(signs.words_per_skill)
+    steepness = scale.steepness + scale.long_steepness * many
+    if signs.weight <= 0:
+        steepness = scale.words_steepness * (1 + many)
+    # Beyond these the exponential overflows, and the score is 0 or 1 anyway.
+    steps = np.clip(above / steepness, -40, 40)
+    scored: Floats = (1 / (1 + np.exp(-steps))).astype(np.float32)
+    return scored
+
+
+def decide(
+    order: Sequence[int], scored: Floats, evidence: Floats, thresholds: Thresholds, most: int
+) -> tuple[Decision, list[int]]:
+    """Return what to do and with which skills, best first."""
+    if not order or most < 1:
+        return Decision.NONE, []
+    top = order[0]
+    for decision, least in ((Decision.LOAD, thresholds.load), (Decision.OFFER, thresholds.offer)):
+        if scored[top] >= least:
+            near = [
+                index
+                for index in order[:most]
+                if (scored[index] >= least or decision is Decision.OFFER)
+                and evidence[index] >= _NEARLY[decision] * evidence[top]
+            ]
+            return decision, near or [top]
+    return Decision.NONE, []
