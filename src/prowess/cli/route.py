@@ -38,7 +38,7 @@ from prowess.runtime.route.why_not import Absence, why_not
 from prowess.skills.text import one_line
 from prowess.transcripts.turns import build_transcript
 from prowess.wire import routing as wire_routing
-from prowess.wiring import Runtime, open_runtime
+from prowess.wiring import Runtime, in_project, open_runtime
 
 # A model that is down would fail, slowly, for each of many skills.
 _PATIENCE = 3
@@ -395,7 +395,7 @@ def route_command(
         threshold=threshold,
         withheld=True,
     )
-    with open_runtime(given.workspace) as runtime:
+    with in_project(open_runtime(given.workspace)) as runtime:
         index_first(runtime, given.agent)
         caller = Caller(surface=Surface.TERMINAL, agent_id=given.agent)
         answer = runtime.routing.answer(text, caller, asked)
@@ -467,7 +467,7 @@ def _print_reasons(match: Match) -> None:
 def why_not_command(given: Common, skill: str, message: tuple[str, ...]) -> int:
     """Say why SKILL was not loaded for MESSAGE, and what would change that."""
     text = message_of(message)
-    with open_runtime(given.workspace) as runtime:
+    with in_project(open_runtime(given.workspace)) as runtime:
         index_first(runtime, given.agent)
         found = why_not(runtime.skills, runtime.routing, skill, text, Asked(agent_id=given.agent))
         problem = runtime.routing.degraded

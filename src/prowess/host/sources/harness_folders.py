@@ -135,6 +135,19 @@ def find_workspace(cwd: str, projects: Sequence[str], current: str, home: str) -
     return place if found == real else found
 
 
+def find_folders_above(folder: str, home: str) -> list[str]:
+    """Return the folders above one, up to the root of its repository, that hold skills as well.
+
+    The outermost comes first. In one that belongs to no repository nothing above counts.
+    """
+    seen: list[str] = []
+    for place in _walk_up(os.path.realpath(folder), os.path.realpath(home)):
+        seen.append(place)
+        if os.path.lexists(os.path.join(place, _REPOSITORY)):
+            return [one for one in reversed(seen[1:]) if _has_skills(one)]
+    return []
+
+
 def is_project(folder: str, home: str) -> bool:
     """Return whether a folder is somebody's project: it holds skills, or is a repository."""
     real, own_home = os.path.realpath(folder), os.path.realpath(home)
