@@ -76,7 +76,12 @@ def health(services: Services) -> Json:
         "heartbeatSeconds": 0,
         "defaultAgentId": default.id,
         "agents": [
-            {"agentId": one.id, "name": one.name, "isDefault": one.id == default.id}
+            {
+                "agentId": one.id,
+                "name": one.name,
+                "isDefault": one.id == default.id,
+                "sessions": NO_SESSIONS,
+            }
             for one in settings.agents
         ],
         "sessions": NO_SESSIONS,
