@@ -588,6 +588,26 @@ def test_in_a_subfolder_the_skills_of_the_project_are_named_with_a_gateway_and_w
     assert warm == alone
 
 
+def test_a_part_of_a_repository_with_skills_of_its_own_has_those_of_the_whole_too(
+    world: World,
+) -> None:
+    (world.work / ".git").mkdir()
+    part = world.work / "packages" / "web"
+    for folder, text in ((part, "The nearer one."), (world.work, "The farther one.")):
+        place = folder / "skills" / "shared"
+        place.mkdir(parents=True)
+        skill = f"---\nname: shared\ndescription: {text}\n---\n{text}\n"
+        (place / "SKILL.md").write_text(skill, encoding="utf-8")
+
+    hint = world.hook(world.payload(cwd=str(part)))
+    with open_runtime(part, home=world.state, environ=world.environ) as runtime:
+        listed = {row.skill.name: row.skill for row in runtime.skills.status().skills}
+
+    assert "- pdf-forms (score" in hint
+    assert "pdf-forms" in listed
+    assert listed["shared"].description == "The nearer one."
+
+
 def test_the_roots_of_a_window_of_cursor_are_its_project(world: World) -> None:
     below = world.work / "src"
     below.mkdir()

@@ -40,6 +40,7 @@ def _make(world: World, name: str) -> OutsideWorld:
     )
     home.add_skill("pdf-forms", "Fill in PDF forms. Use when the user wants to fill in a PDF form.")
     home.add_skill("db-migrations", "Write database migrations. Use when a table is changed.")
+    home.add_skill("csv-import", "Import CSV files. Use when a table comes as CSV.")
     folder = home.home / ".prowess"
     folder.mkdir(mode=0o700)
     settings = {
@@ -68,14 +69,15 @@ def _uses(request: ModelRequest, folder: str) -> list[Call]:
     ours = next((name for name in names if re.search(r"prowess.*load_skill$", name)), "")
     key = "name" if own == "activate_skill" or "opencode" in folder else "skill"
     first = Call(own, {key: "release-notes"}) if own else None
-    path = f"{folder}/pdf-forms/SKILL.md"
-    command = f"cat {path}"
-    second = Call(shell, {"command": command, "cmd": command, "description": "Read it"})
+    argument = "cmd" if shell == "exec_command" else "command"
+    # What it shows is what counts, and not how the file is named.
+    commands = (f"cat {folder}/pdf-forms/*", f"wc {folder}/csv-import/SKILL.md")
+    others = [Call(shell, {argument: one, "description": "Look"}) for one in commands]
     if not shell:
         # One offers no command where nobody can be asked.
-        second = Call("read_file", {"file_path": path})
+        others = [Call("read_file", {"file_path": f"{folder}/pdf-forms/SKILL.md"})]
     third = Call(ours, {"name": "db-migrations"}) if ours else None
-    return [call for call in (first, second, third) if call]
+    return [call for call in (first, *others, third) if call]
 
 
 # One conversation for all three claims: some of these programs work for ten seconds to start.
@@ -109,8 +111,8 @@ def test_a_hint_reaches_the_model_its_uses_are_counted_and_what_was_said_for_goo
     assert done
     (session,) = report["sessions"]
     used = {row["name"] for row in report["skills"] if row["used"]}
-    expected = {"release-notes", "pdf-forms", "db-migrations"}
-    assert len(used & expected) == len(done), (used, done, session)
+    assert "csv-import" not in used
+    assert len(used) == sum("csv" not in str(call) for call in done), (used, done, session)
     if "release-notes" in used:
         assert report["missed"] == []
     assert _wait_for_a_proposal(home)

@@ -30,6 +30,14 @@ DIFFERENCES = tomllib.loads(
 )
 MAIN: Json = {"agentId": "main"}
 SESSION = "agent:main:main"
+# Where else the menu of its page leads to, and what stands there.
+_OTHER_PLACES = (
+    ("agents", "No recent activity"),
+    ("dashboards", "No dashboards yet"),
+    ("automations", "The scheduler is stopped."),
+    ("plugins", "Extend your Claw with tools"),
+    ("usage", "API usage and costs."),
+)
 # What its terminal, its page and Claw3D ask, as they ask it, where nothing is changed by it.
 CALLS: tuple[tuple[str, Json], ...] = (
     ("health", {"probe": True}),
@@ -45,6 +53,12 @@ CALLS: tuple[tuple[str, Json], ...] = (
     ("sessions.describe", {"key": SESSION}),
     ("models.list", {}),
     ("cron.list", {"includeDisabled": True}),
+    ("cron.runs", {}),
+    ("channels.status", {}),
+    ("device.pair.list", {}),
+    ("node.list", {}),
+    ("sessions.usage", {}),
+    ("usage.status", {}),
     ("exec.approvals.get", {}),
     ("exec.approval.list", {}),
     ("question.list", {}),
@@ -167,7 +181,7 @@ def test_its_terminal_lists_checks_probes_and_applies(tmp_path: Path, port: int)
         ("skills", "check"),
         ("skills", "info", "image-gen"),
         ("gateway", "probe", "--json"),
-        ("gateway", "health"),
+        ("health",),
         ("gateway", "call", "skills.status", "--params", json.dumps(MAIN)),
         ("skills", "workshop", "apply", made["id"], "--agent", "main"),
     )
@@ -185,7 +199,7 @@ def test_its_terminal_lists_checks_probes_and_applies(tmp_path: Path, port: int)
     assert "IMAGE_KEY" in info
     (target,) = [one for one in json.loads(probe)["targets"] if one["kind"] == "configRemote"]
     assert (target["connect"]["ok"], target["connect"]["rpcOk"]) == (True, True)
-    assert "OK" in health
+    assert "Session store (main)" in health
     assert '"image-gen"' in called
     assert "Applied" in applied
     assert Path(made["target"]["skillFile"]).is_file()
@@ -217,6 +231,9 @@ def test_its_page_shows_home_skills_and_the_workshop_without_an_error(tmp_path: 
         tab = page.get_by_role("tab", name="Suggestions")
         tab.or_(page.get_by_role("button", name="Suggestions")).first.click()
         expect(page.get_by_text("packing").first).to_be_visible()
+        for place, shown in _OTHER_PLACES:
+            page.goto(f"{origin}/{place}#token={TOKEN}")
+            expect(page.get_by_text(shown).first).to_be_visible()
 
     assert problems == []
 

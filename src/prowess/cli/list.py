@@ -25,7 +25,7 @@ from prowess.skills.prompt import shorten_path
 from prowess.skills.text import clean, cut_listed
 from prowess.wire import skills as wire
 from prowess.wire.skills import pick
-from prowess.wiring import open_runtime
+from prowess.wiring import in_project, open_runtime
 
 if TYPE_CHECKING:
     from prowess.skills.explanation import Explanation
@@ -80,7 +80,7 @@ def list_command(given: Common, *, eligible: bool, verbose: bool, wide: bool) ->
 
     Example: prowess list | awk -F '  +' '$1 ~ /ready/ {print $2}'
     """
-    runtime = open_runtime(given.workspace)
+    runtime = in_project(open_runtime(given.workspace))
     report = runtime.skills.status(given.agent)
     shown = [row for row in report.skills if row.verdict.eligible or not eligible]
     if given.as_json:
@@ -178,7 +178,7 @@ def check_command(given: Common) -> int:
 
     Exit code 1 when a file could not be read, or a policy requires and misses a skill.
     """
-    runtime = open_runtime(given.workspace)
+    runtime = in_project(open_runtime(given.workspace))
     report = runtime.skills.status(given.agent)
     block = runtime.skills.prompt(given.agent)
     broken = any(problem.severity is Severity.ERROR for problem in report.diagnostics)
@@ -243,7 +243,7 @@ def _member(member: str | dict[str, Any]) -> str:
 @common
 def show_command(given: Common, name: str) -> int:
     """Show all there is to know about the skill NAME."""
-    runtime = open_runtime(given.workspace)
+    runtime = in_project(open_runtime(given.workspace))
     skills = runtime.skills
     status = skills.find(name, given.agent)
     parts = _list_sections(status)
@@ -339,7 +339,7 @@ def why_command(given: Common, name: str) -> int:
 
     Exit code 0 when it is visible, 1 when it is not.
     """
-    runtime = open_runtime(given.workspace)
+    runtime = in_project(open_runtime(given.workspace))
     found = runtime.why(name, given.agent)
     if given.as_json:
         print_json(wire.explanation(found))

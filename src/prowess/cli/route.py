@@ -39,7 +39,7 @@ from prowess.skills.text import one_line
 from prowess.transcripts.turns import build_transcript
 from prowess.wire import routing as wire_routing
 from prowess.wire.skills import pick
-from prowess.wiring import Runtime, open_runtime
+from prowess.wiring import Runtime, in_project, open_runtime
 
 # A model that is down would fail, slowly, for each of many skills.
 _PATIENCE = 3
@@ -391,7 +391,7 @@ def route_command(
         threshold=threshold,
         withheld=True,
     )
-    with open_runtime(given.workspace) as runtime:
+    with in_project(open_runtime(given.workspace)) as runtime:
         index_first(runtime, given.agent)
         caller = Caller(surface=Surface.TERMINAL, agent_id=given.agent)
         answer = runtime.routing.answer(text, caller, asked)
@@ -463,7 +463,7 @@ def _print_reasons(match: Match) -> None:
 def why_not_command(given: Common, skill: str, message: tuple[str, ...]) -> int:
     """Say why SKILL was not loaded for MESSAGE, and what would change that."""
     text = message_of(message)
-    with open_runtime(given.workspace) as runtime:
+    with in_project(open_runtime(given.workspace)) as runtime:
         index_first(runtime, given.agent)
         found = why_not(runtime.skills, runtime.routing, skill, text, Asked(agent_id=given.agent))
         problem = runtime.routing.degraded

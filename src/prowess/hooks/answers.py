@@ -529,10 +529,11 @@ _WRAPPED = compile_late(
     r"|skills_instructions|available_skills)>.*?</(?P=frame)>",
     re.DOTALL,
 )
-# What Prowess itself told an agent, with the skills that it named on a line each.
+# What Prowess itself told an agent, with the skills that it named on a line each; also where a
+# person quotes it, or copied it with what a harness writes before it.
 _TOLD = compile_late(
-    r"^(?:Skills|This message) [^\n]{0,120}\((?:found|listed|noticed) by Prowess\)[^\n]*\n?"
-    r"(?:- [^\n]*\n?)*",
+    r"^[> \t]{0,9}(?:\w{1,40} hook additional context: )?(?:Skills|This message) [^\n]{0,120}"
+    r"\((?:found|listed|noticed) by Prowess\)[^\n]*\n?(?:[> \t]{0,9}- [^\n]*\n?)*",
     re.MULTILINE,
 )
 # What a program puts in the place of, or before, a call of a skill that a person typed.

@@ -14,6 +14,7 @@ nobody objected. One that holds a secret is left out: a suite is a file that peo
 
 import hashlib
 import os
+import re
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ from prowess.runtime.workshop.proposals import Proposals
 from prowess.secrets.mask import hide_secrets
 from prowess.skills.agent_filter_snapshot import Snapshot
 from prowess.skills.text import one_line
-from prowess.transcripts.sessions import Session, SessionTurn, corrects
+from prowess.transcripts.sessions import Session, SessionTurn, ShownText, corrects
 from prowess.transcripts.turns import ChatTurn, Role
 from prowess.workshop.edit import Append, Create
 from prowess.workshop.missed_activations import Missed, MissKind, Sure, lesson, missed, plain_name
@@ -128,6 +129,8 @@ class _Counts:
     skipped: Counter[str] = field(default_factory=Counter)
     notes: dict[str, None] = field(default_factory=dict)
     routed: int = 0
+    # What was found in each folder.
+    folders: dict[str, "_Folder"] = field(default_factory=dict)
 
     def of(self, name: str) -> SkillNumbers:
         return self.skills.setdefault(name, SkillNumbers(name=name))
@@ -163,26 +166,40 @@ class SessionReports:
         files = list(self._ports.files.files(since_ms, harness, session))
         if len(files) > MOST_FILES:
             counts.skipped[TOO_MANY_FILES] = len(files) - MOST_FILES
-        found = self._read(files[:MOST_FILES])
-        sessions = _keep_longest(
-            [
-                one
-                for file in found
-                for one in file.sessions
-                if (not one.ended_ms or one.ended_ms >= since_ms)
-                and one.id.startswith(session)
-                and (workspace is None or _is_below(one.cwd, workspace))
-            ]
-        )
-        self._judge(sessions, counts)
-        return _sum_up(sessions, counts, tuple(file.problem for file in found if file.problem))
 
-    def _read(self, files: Sequence[Callable[[], SessionFile]]) -> list[SessionFile]:
-        found: list[SessionFile] = []
+        def is_meant(one: Session) -> bool:
+            is_new = not one.ended_ms or one.ended_ms >= since_ms
+            is_here = workspace is None or _is_below(one.cwd, workspace)
+            return is_new and is_here and one.id.startswith(session)
+
+        found, problems = self._read(files[:MOST_FILES], is_meant, counts)
+        sessions = _keep_longest(found)
+        self._judge(sessions, counts)
+        return _sum_up(sessions, counts, problems)
+
+    def _read(
+        self,
+        files: Sequence[Callable[[], SessionFile]],
+        is_meant: Callable[[Session], bool],
+        counts: _Counts,
+    ) -> tuple[list[Session], tuple[str, ...]]:
+        """Return the sessions of files with what they used, and why some could not be read."""
+        found: list[Session] = []
+        problems: list[str] = []
         for done, read in enumerate(files):
             self._ports.progress("reading sessions", done, len(files))
-            found.append(read())
-        return found
+            file = read()
+            problems += filter(None, [file.problem])
+            # At once: what tools showed in all files together would be too much to keep.
+            meant = filter(is_meant, file.sessions)
+            found += [self._open(one.cwd, counts).settle(one) for one in meant]
+        return found, tuple(problems)
+
+    def _open(self, folder: str, counts: _Counts) -> "_Folder":
+        if folder not in counts.folders:
+            snapshot = self._ports.skills_in(folder) if folder else None
+            counts.folders[folder] = _Folder(snapshot)
+        return counts.folders[folder]
 
     def _judge(self, sessions: Sequence[Session], counts: _Counts) -> None:
         """Count and route, folder by folder: an index is made for one at a time."""
@@ -191,11 +208,11 @@ class SessionReports:
             by_folder[one.cwd].append(one)
         done, total = 0, sum(len(one.turns) for one in sessions)
         for folder, group in by_folder.items():
-            snapshot = self._ports.skills_in(folder) if folder else None
+            snapshot = self._open(folder, counts).snapshot
             if snapshot is None:
                 counts.skipped[GONE] += len(group)
             names = {skill.name for skill in snapshot.usable} if snapshot else set()
-            for one in _by_name(group, snapshot):
+            for one in group:
                 self._ports.progress("routing prompts", done, total)
                 sure = {} if snapshot is None else self._route_turns(one, snapshot, counts)
                 _count(one, sure, names, counts)
@@ -234,22 +251,78 @@ class SessionReports:
                 )
 
 
-def _by_name(group: Sequence[Session], snapshot: Snapshot | None) -> list[Session]:
-    """Return the sessions with skills by their names, and not their folders or bare commands."""
-    known = snapshot.usable if snapshot else ()
-    # One harness has no dashes in its commands, and who reads a file knows only its folder.
-    other = {skill.name.replace("-", "_"): skill.name for skill in known}
-    other |= {skill.path.replace("\\", "/").split("/")[-2:][0]: skill.name for skill in known}
-    other = {word: name for word, name in other.items() if word != name}
-    if not other:
-        return list(group)
-    return [replace(one, turns=tuple(_rename(turn, other) for turn in one.turns)) for one in group]
+# So many lines in a row are no accident.
+_IN_A_ROW = 3
+_NUMBER = re.compile(r"\A\d{1,6}\s{0,3}[:\t\u2192\u2502|.-]")
+_NAME_LINE = re.compile(r"name: ?[\"']?([\w.-]{1,100})[\"']?")
 
 
-def _rename(turn: SessionTurn, names: Mapping[str, str]) -> SessionTurn:
-    # Both: another skill may really be called like the folder.
-    used = [own for name in turn.used for own in (name, names.get(name, name))]
-    return replace(turn, used=tuple(dict.fromkeys(used)))
+class _Folder:
+    """The skills of a folder, and which of them somebody read who was shown a text."""
+
+    def __init__(self, snapshot: Snapshot | None) -> None:
+        self.snapshot = snapshot
+        skills = snapshot.usable if snapshot else ()
+        # One harness has no dashes in its commands, and who reads a file knows only its folder.
+        self._names = {skill.name.replace("-", "_"): skill.name for skill in skills}
+        self._names |= {one.path.replace("\\", "/").split("/")[-2:][0]: one.name for one in skills}
+        # Whose instructions have these lines in a row.
+        self._owners: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+        for skill in skills:
+            lines = [line for one in _lines(skill.body) if (line := one.strip())]
+            for row in _rows(lines, {min(len(lines), _IN_A_ROW)} - {0}):
+                self._owners[row].add(skill.name)
+        self._lines = {line for row in self._owners for line in row}
+        self._lengths = {len(row) for row in self._owners}
+        self._known = {name for owners in self._owners.values() for name in owners}
+
+    def settle(self, session: Session) -> Session:
+        """Return a session with the skills that it used, by their names, without what it saw."""
+        turns = (replace(turn, used=self._used(turn), shown=()) for turn in session.turns)
+        return replace(session, turns=tuple(turns))
+
+    def _used(self, turn: SessionTurn) -> tuple[str, ...]:
+        used = [*turn.used, *(name for one in turn.shown for name in self._read(one))]
+        # Both: another skill may really be called like the folder.
+        own = (one for name in used for one in (name, self._names.get(name, name)))
+        return tuple(dict.fromkeys(own))
+
+    def _read(self, shown: ShownText) -> Iterator[str]:
+        """Yield whose text was shown: some lines in a row that are its alone, or stand by its name.
+
+        Of a skill that is not here the name of its file has to be enough.
+        """
+        named = {self._names.get(name, name) for name in shown.named}
+        named |= self._known.intersection(shown.named)
+        yield from named - self._known
+        lines = list(filter(None, (self._strip(line.lstrip()) for line in _lines(shown.text))))
+        if self._lines.isdisjoint(lines):
+            return
+        named |= {hit[1] for line in lines if (hit := _NAME_LINE.fullmatch(line))}
+        for row in _rows(lines, self._lengths):
+            owners = self._owners.get(row, set())
+            is_its_alone = len(owners) == 1 and len(row) == _IN_A_ROW
+            yield from owners if is_its_alone else owners & named
+
+    def _strip(self, line: str) -> str:
+        """Return a line of a file without the path and the number that a tool put before it."""
+        _, file, rest = line.partition("SKILL.md")
+        bare = rest[1:].lstrip() if file and rest.startswith((":", "-")) else line
+        forms = [one.strip() for one in (line, bare, _NUMBER.sub("", bare, count=1))]
+        known = (one for one in forms if one in self._lines or one.startswith("name:"))
+        # A number alone stands before an empty line.
+        return next(known, forms[0] if all(forms) else "")
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text, also of one that stands between quotes."""
+    return text.replace("\\n", "\n").replace("\\", "").splitlines()
+
+
+def _rows(lines: Sequence[str], lengths: Iterable[int]) -> Iterator[tuple[str, ...]]:
+    for length in lengths:
+        for place in range(len(lines) - length + 1):
+            yield tuple(lines[place : place + length])
 
 
 def _sum_up(

@@ -8,17 +8,18 @@ part of them. Which skills the model was shown is logged by Copilot CLI and Open
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from prowess.hooks.answers import read_call
 from prowess.transcripts.events import (
     Entry,
     EventListener,
+    Results,
+    Returned,
     ToolCall,
     TypedPrompt,
     find_skill_files,
-    find_used_skills,
     read_listing,
     read_moment_ms,
     read_text,
@@ -33,7 +34,7 @@ GEMINI, COPILOT, QWEN = "gemini", "copilot", "qwen"
 OPENCODE, OPENCLAW = "opencode", "openclaw"
 # By which of its fields a line is called, and which one names the line that it follows.
 _LINKS = {COPILOT: ("id", "parentId"), QWEN: ("uuid", "parentUuid"), OPENCLAW: ("id", "parentId")}
-_Teller = Callable[[Entry, EventListener], None]
+_Teller = Callable[[Entry, EventListener, Results], None]
 # What Qwen Code puts around the words of a hook, and around its own.
 _QWEN_HOOK = "qwen:user-prompt-submit-context"
 _QWEN_TAGS = re.compile(rf"<({_QWEN_HOOK}|system-reminder)>.*?(?:</\1>|\Z)", re.DOTALL)
@@ -55,9 +56,13 @@ def _read(
     """Return the session that a harness keeps in these records, if somebody typed something."""
     lines = _branch(records, *_LINKS[harness]) if harness in _LINKS else _entries(records)
     builder = SessionBuilder(harness=harness, path=path, left_out=LeftOutCounts(skipped))
+    results = Results()
+    for line in lines:
+        for call_id, returned in _read_answers(line):
+            results.add(call_id, returned)
     for line in lines:
         if line:
-            tell(line, builder)
+            tell(line, builder, results)
         else:
             builder.left_out[NO_MESSAGE] += 1
     found = builder.build()
@@ -101,12 +106,33 @@ def _prompt(text: str, at_ms: int, listener: EventListener) -> None:
         listener.take_untyped()
 
 
-def _call(name: object, fields: object, listener: EventListener) -> None:
-    used = find_used_skills(name, fields)
-    listener.take_call(ToolCall(name=name, fields=fields, skills=used))
+def _read_answers(line: Entry) -> Iterator[tuple[object, Returned]]:
+    """Yield what tools answered, where it stands on a line of its own, by the id of the call."""
+    said, message = _object(line, "data"), _object(line, "message")
+    if line.get("type") == "tool.execution_complete":
+        text = read_words(_object(said, "result").get("content"), "tool")
+        yield said.get("toolCallId"), Returned(text=text, failed=said.get("success") is False)
+    elif message.get("role") == "toolResult":
+        text = read_words(message.get("content"), "tool")
+        yield message.get("toolCallId"), Returned(text=text, failed=message.get("isError") is True)
+    for answer in _responses(message.get("parts")):
+        yield answer.get("id"), _read_response(answer)
 
 
-def _tell_copilot(line: Entry, listener: EventListener) -> None:
+def _responses(parts: object) -> list[Entry]:
+    return [one for part in _objects(parts) if (one := _object(part, "functionResponse"))]
+
+
+def _read_response(answer: Entry) -> Returned:
+    said = _object(answer, "response")
+    return Returned(text=read_words(said.get("output"), "tool"), failed="error" in said)
+
+
+def _call(name: object, fields: object, returned: Returned | None, listener: EventListener) -> None:
+    listener.take_call(ToolCall(name=name, fields=fields, returned=returned))
+
+
+def _tell_copilot(line: Entry, listener: EventListener, results: Results) -> None:
     kind, said = read_text(line, "type"), _object(line, "data")
     at_ms = read_moment_ms(line.get("timestamp"))
     if kind == "session.start":
@@ -124,7 +150,8 @@ def _tell_copilot(line: Entry, listener: EventListener) -> None:
     elif kind == "assistant.message":
         listener.take_reply(read_text(said, "content"))
     elif kind == "tool.execution_start":
-        _call(said.get("toolName"), said.get("arguments"), listener)
+        returned = results.take(said.get("toolCallId"))
+        _call(said.get("toolName"), said.get("arguments"), returned, listener)
     elif kind == "skill.invoked":
         listener.take_use([read_text(said, "name")])
 
@@ -134,7 +161,7 @@ def _find_listing(text: str) -> str:
     return text.partition("<available_skills>")[2].partition("</available_skills>")[0]
 
 
-def _tell_qwen(line: Entry, listener: EventListener) -> None:
+def _tell_qwen(line: Entry, listener: EventListener, results: Results) -> None:
     at_ms, kind = read_moment_ms(line.get("timestamp")), read_text(line, "type")
     listener.take_session(
         session_id=read_text(line, "sessionId"), folder=read_text(line, "cwd"), at_ms=at_ms
@@ -148,10 +175,11 @@ def _tell_qwen(line: Entry, listener: EventListener) -> None:
         listener.take_reply(text)
         for part in parts:
             if call := _object(part, "functionCall"):
-                _call(call.get("name"), call.get("args"), listener)
+                _call(call.get("name"), call.get("args"), results.take(call.get("id")), listener)
 
 
-def _tell_opencode(line: Entry, listener: EventListener) -> None:
+# Its answers stand with the calls.
+def _tell_opencode(line: Entry, listener: EventListener, _results: Results) -> None:
     if "directory" in line:
         listener.take_session(
             session_id=read_text(line, "id"),
@@ -175,14 +203,18 @@ def _tell_opencode(line: Entry, listener: EventListener) -> None:
         if part.get("type") == "text":
             listener.take_reply(read_text(part, "text"))
         elif part.get("type") == "tool":
-            _call(part.get("tool"), _object(part, "state").get("input"), listener)
+            state = _object(part, "state")
+            has_ended = state.get("status") in {"completed", "error"}
+            failed = state.get("status") == "error"
+            returned = Returned(text=read_text(state, "output"), failed=failed)
+            _call(part.get("tool"), state.get("input"), returned if has_ended else None, listener)
 
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _tell_openclaw(line: Entry, listener: EventListener) -> None:
+def _tell_openclaw(line: Entry, listener: EventListener, results: Results) -> None:
     kind, at_ms = read_text(line, "type"), read_moment_ms(line.get("timestamp"))
     if kind == "session":
         folder = read_text(line, "cwd")
@@ -198,7 +230,8 @@ def _tell_openclaw(line: Entry, listener: EventListener) -> None:
         listener.take_reply(read_words(content, "assistant"))
         for block in _objects(content):
             if block.get("type") in {"toolCall", "tool_use"}:
-                _call(block.get("name"), block.get("arguments", block.get("input")), listener)
+                fields = block.get("arguments", block.get("input"))
+                _call(block.get("name"), fields, results.take(block.get("id")), listener)
 
 
 read_copilot_sessions = partial(_read, COPILOT, _tell_copilot)
@@ -278,7 +311,8 @@ def _tell_gemini(message: Entry, listener: EventListener) -> None:
     elif kind in {"gemini", "model", "assistant"}:
         listener.take_reply(read_words(_wrap(message.get("content")), "assistant"))
         for call in _objects(message.get("toolCalls")):
-            _call(read_text(call, "name"), call.get("args"), listener)
+            answers = [_read_response(one) for one in _responses(call.get("result"))]
+            _call(call.get("name"), call.get("args"), next(iter(answers), None), listener)
 
 
 def _tell_user(message: Entry, listener: EventListener) -> None:

@@ -24,7 +24,6 @@ from prowess.transcripts.events import (
     ToolCall,
     TypedPrompt,
     find_skill_files,
-    find_used_skills,
     read_listing,
     read_moment_ms,
     read_text,
@@ -268,15 +267,13 @@ class _Transcript:
         self.left_out = left_out
         self._tree = _Tree(tuple(_read_entries(records, left_out)))
         self._attached = _Attached(self._tree.entries)
-        self._results: Results | None = None
+        self._results = self._read_results()
 
     def branches(self) -> Iterator[list[Entry]]:
         """Yield the lines of each session, with what is attached to them."""
         return (self._attached.to(branch) for branch in self._tree.branches())
 
     def tell(self, branch: Sequence[Entry], listener: EventListener) -> None:
-        if listener.wants_results and self._results is None:
-            self._results = self._read_results()
         for entry in branch:
             at_ms = read_moment_ms(entry.get("timestamp"))
             session, folder = read_text(entry, "sessionId"), read_text(entry, "cwd")
@@ -322,8 +319,7 @@ class _Transcript:
             call = ToolCall(
                 name=block.get("name"),
                 fields=block.get("input"),
-                returned=self._results.take(block.get("id")) if self._results else None,
-                skills=find_used_skills(block.get("name"), block.get("input")),
+                returned=self._results.take(block.get("id")),
                 by_service=kind != "tool_use",
             )
             listener.take_call(call)

@@ -20,7 +20,6 @@ from prowess.transcripts.events import (
     ToolCall,
     TypedPrompt,
     find_skill_files,
-    find_used_skills,
     read_listing,
     read_moment_ms,
     read_text,
@@ -126,11 +125,10 @@ class _Rollout:
 
     def tell(self, records: Sequence[TranscriptRecord]) -> None:
         lines = [_read_line(record.value, self._left_out) for record in records]
-        if self._listener.wants_results:
-            for kind, payload in lines:
-                if kind == "response_item" and str(payload.get("type")).endswith("_output"):
-                    returned = _read_returned(payload, self._left_out)
-                    self._results.add(payload.get("call_id"), returned)
+        for kind, payload in lines:
+            if kind == "response_item" and str(payload.get("type")).endswith("_output"):
+                returned = _read_returned(payload, self._left_out)
+                self._results.add(payload.get("call_id"), returned)
         for record, (kind, payload) in zip(records, lines, strict=True):
             at = record.value.get("timestamp") if isinstance(record.value, dict) else None
             self._tell_line(kind, payload, read_moment_ms(at))
@@ -230,8 +228,7 @@ class _Rollout:
             given = _arguments(payload.get("arguments"))
             if given is None:
                 self._results.take(call_id)
-                used = find_used_skills(name, payload.get("arguments"))
-                self._listener.take_refused_call(NO_ARGUMENTS, used)
+                self._listener.take_refused_call(NO_ARGUMENTS)
                 return
             fields = given
         elif kind == "custom_tool_call":
@@ -242,8 +239,8 @@ class _Rollout:
             name = kind.removesuffix(_CALL)
             fields = dict(done) if isinstance(done, dict) else {}
             fields.pop("type", None)
-        returned, used = self._answer(call_id, payload), find_used_skills(name, fields)
-        self._listener.take_call(ToolCall(name=name, fields=fields, returned=returned, skills=used))
+        returned = self._answer(call_id, payload)
+        self._listener.take_call(ToolCall(name=name, fields=fields, returned=returned))
 
     def _answer(self, call_id: object, payload: Entry) -> Returned | None:
         found = self._results.take(call_id)

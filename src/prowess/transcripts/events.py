@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from prowess.data import read_table
 from prowess.transcripts.traces import LeftOutCounts
@@ -29,18 +30,8 @@ _LINE = re.compile(
 _FILE = re.compile(r"\s{0,3}\((?:file|path|location): ?(?P<path>[^()\n]{1,1000})\)\s{0,3}\Z")
 _SKILL, _END_OF_SKILL = "<skill>", "</skill>"
 _SKILL_FILE = re.compile(r"[/\\]{1,2}SKILL\.md\b", re.IGNORECASE)
-_BRACES = re.compile(r"\{([\w.,-]{1,400})\}\Z")
-# A command that goes to a folder and reads the file there.
-_GOES_TO = re.compile(r"\b(?:cd|pushd|git -C)\s+[\"']?(?P<folder>[^\s\"';&|]{1,1000})")
-_BARE_FILE = re.compile(r"(?<![\w/\\.-])(?:\./)?SKILL\.md\b", re.IGNORECASE)
-_FOLDER_FIELDS = ("workdir", "cwd", "dir_path", "directory")
 _SKILL_TOOL = re.compile(r"(?:use_|load_|activate_|activate)?skill", re.IGNORECASE)
 _OUR_TOOL = re.compile(r"(?:.*[^a-z])?(?:load_skill|read_skill_file)")
-# Where an agent calls tools by code.
-_CALLED_IN_CODE = re.compile(
-    r"(?:load_skill|read_skill_file)\b[^\n]{0,80}?\bname\b[\"']?\s{0,3}[:=]\s{0,3}"
-    r"[\"'](?P<name>[\w.:-]{1,100})"
-)
 _DEEPEST_FIELDS = 4
 _LONGEST_NAME = 200
 _FOLDER, _LONGEST_FOLDER = re.compile(r"[\w.-]+\Z"), 100
@@ -77,17 +68,24 @@ class ToolCall:
     name: object
     fields: object
     returned: Returned | None = None
-    # The skills that it read or ran.
-    skills: tuple[str, ...] = ()
     # Whether the model's service ran it, and not the harness.
     by_service: bool = False
+
+
+class SkillsOfCall(NamedTuple):
+    """What a call has to do with skills."""
+
+    loaded: tuple[str, ...] = ()
+    # The folders of the skill files that it names.
+    named: tuple[str, ...] = ()
+    # Whether what came back may be the text of a skill.
+    reads: bool = True
 
 
 class EventListener:
     """Whoever is told what happened; each method takes one thing and by default ignores it."""
 
-    # Whether the answers of tools are of use, and what is said in a sub-agent's session.
-    wants_results = False
+    # Whether what is said in a sub-agent's session is of use.
     hears_sub_agents = True
 
     def __init__(self, left_out: LeftOutCounts) -> None:
@@ -121,7 +119,7 @@ class EventListener:
     def take_call(self, call: ToolCall) -> None:
         """Take a call of a tool."""
 
-    def take_refused_call(self, reason: str, skills: tuple[str, ...]) -> None:
+    def take_refused_call(self, reason: str) -> None:
         """Take a call that was refused before anything was done."""
 
     def take_listing(self, skills: Mapping[str, str], *, anew: bool) -> None:
@@ -215,10 +213,11 @@ def find_skill_files(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(folder.group() for folder in found if folder is not None))
 
 
-def find_used_skills(name: object, fields: object) -> tuple[str, ...]:
-    """Return the skills that a call loads: by a tool of the harness, by ours, or by any command.
+def find_used_skills(name: object, fields: object) -> SkillsOfCall:
+    """Return the skills that a call loads or may read.
 
-    To read a skill's file is to use it, whatever reads it; to write one is not.
+    A tool of the harness or of ours loads one by its name. Any other tool or command may read the
+    files that it names, and what came back shows whether it did; one that writes files reads none.
     """
     given = fields if isinstance(fields, dict) else {"": fields}
     tool = name if isinstance(name, str) else ""
@@ -228,20 +227,11 @@ def find_used_skills(name: object, fields: object) -> tuple[str, ...]:
     if _OUR_TOOL.fullmatch(tool) or _SKILL_TOOL.fullmatch(tool):
         # Older versions of one harness call the argument `command`.
         called = (read_text(given, key) for key in ("skill", "name", "command"))
-        return tuple(one.lstrip("/") for one in called if one)[:1]
+        return SkillsOfCall(loaded=tuple(one.lstrip("/") for one in called if one)[:1])
     if tool.lower() in _writers():
-        return ()
-    folders = [read_text(given, key) for key in _FOLDER_FIELDS]
-    found = (one for text in _texts(given, 0) for one in _find_in_text(text, folders))
-    return tuple(dict.fromkeys(found))
-
-
-def _find_in_text(text: str, folders: Iterable[str]) -> Iterator[str]:
-    if "skill.md" in text.lower():
-        yield from _read_files(text)
-        yield from _read_bare(text, folders)
-    if "_skill" in text:
-        yield from (hit["name"] for hit in _CALLED_IN_CODE.finditer(text))
+        return SkillsOfCall(reads=False)
+    found = (one for text in _texts(given, 0) for one in find_skill_files(text))
+    return SkillsOfCall(named=tuple(dict.fromkeys(found)))
 
 
 def _writers() -> frozenset[str]:
@@ -251,33 +241,10 @@ def _writers() -> frozenset[str]:
 
 def _texts(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, str):
-        yield value[:_MOST_TEXT]
+        yield value
     elif isinstance(value, dict | list) and depth < _DEEPEST_FIELDS:
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _texts(inner, depth + 1)
-
-
-def _read_files(text: str) -> Iterator[str]:
-    """Yield the folders of the skill files that a text names, but for those that are written to."""
-    for hit in _SKILL_FILE.finditer(text):
-        before = text[max(0, hit.start() - 1_000) : hit.start()]
-        several = _BRACES.search(before)
-        word = re.split(r"[\s\"'=]", before)[-1]
-        if before[: len(before) - len(word)].rstrip(" \"'").endswith(">"):
-            continue
-        if several:
-            yield from filter(None, several[1].split(","))
-        elif (folder := _FOLDER.search(before[-_LONGEST_FOLDER:])) and folder.group().strip("."):
-            yield folder.group()
-
-
-def _read_bare(text: str, folders: Iterable[str]) -> Iterator[str]:
-    """Yield the folder in which a command reads a skill's file that it names without one."""
-    if _BARE_FILE.search(text):
-        gone = [hit["folder"] for hit in _GOES_TO.finditer(text)]
-        place = (gone or [one for one in folders if one] or [""])[-1]
-        if (folder := _FOLDER.search(place.rstrip("/\\")[-_LONGEST_FOLDER:])) is not None:
-            yield folder.group()
 
 
 def _elements(text: str) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from prowess.language.corrections import MOST_READ, find_correction
-from prowess.transcripts.events import MOST_LISTED, EventListener, ToolCall, TypedPrompt
+from prowess.transcripts.events import (
+    MOST_LISTED,
+    EventListener,
+    ToolCall,
+    TypedPrompt,
+    find_used_skills,
+)
 from prowess.transcripts.traces import MOST_NAME, MOST_WORDS, LeftOutCounts, cut_text
 from prowess.transcripts.turns import (
     NOT_TYPED,
@@ -22,6 +28,14 @@ from prowess.transcripts.turns import (
 
 MOST_TURNS = 5_000
 TOO_MANY_TURNS = f"a prompt after {MOST_TURNS} others"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownText:
+    """What a tool or a command showed to the agent, and the folders of skill files in its call."""
+
+    text: str
+    named: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +51,10 @@ class SessionTurn:
     listed: tuple[str, ...] | None = None
     # What a hook named to the agent for this prompt.
     hinted: tuple[str, ...] = ()
+    # Loaded by a tool for that, or, where the log does not have what came back, named by a call.
     used: tuple[str, ...] = ()
+    # What may be the text of a skill: only who knows the skills can tell.
+    shown: tuple[ShownText, ...] = ()
     # Whether the next prompt of the person corrects what was done here.
     corrected: bool = False
     answer: str = ""
@@ -108,6 +125,7 @@ class _Open:
     listed: tuple[str, ...] | None = None
     hinted: dict[str, None] = field(default_factory=dict)
     used: dict[str, None] = field(default_factory=dict)
+    shown: list[ShownText] = field(default_factory=list)
     answer: str = ""
     tool_calls: int = 0
 
@@ -183,14 +201,22 @@ class SessionBuilder(EventListener):
             self._turns[-1].used.update(dict.fromkeys(name for name in given if name))
 
     def take_call(self, call: ToolCall) -> None:
-        """Count a call that the harness answered, and take the skills that it read or ran."""
-        if self._turns and not call.by_service:
-            self._turns[-1].tool_calls += 1
-            self.take_use(call.skills)
+        """Count a call that the harness answered, and take what it has to do with skills."""
+        if not self._turns or call.by_service:
+            return
+        turn, answer = self._turns[-1], call.returned
+        turn.tool_calls += 1
+        found = find_used_skills(call.name, call.fields)
+        if answer is None or not answer.failed:
+            self.take_use(found.loaded)
+        if answer is None:
+            self.take_use(found.named)
+        elif found.reads and answer.text:
+            turn.shown.append(ShownText(answer.text, () if answer.failed else found.named))
 
-    def take_refused_call(self, reason: str, skills: tuple[str, ...]) -> None:
+    def take_refused_call(self, reason: str) -> None:
         """Count it as any other call."""
-        self.take_call(ToolCall(name=reason, fields=None, skills=skills))
+        self.take_call(ToolCall(name=reason, fields=None))
 
     def take_reply(self, text: str) -> None:
         """Take what the agent said; what it said last is its answer."""
@@ -236,6 +262,7 @@ class SessionBuilder(EventListener):
             listed=one.listed,
             hinted=tuple(one.hinted),
             used=tuple(one.used),
+            shown=tuple(one.shown),
             corrected=self._corrects(after),
             answer=one.answer,
             by_hand=one.by_hand,

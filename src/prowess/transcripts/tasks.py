@@ -282,7 +282,6 @@ class _Task:
 class TraceBuilder(EventListener):
     """The tasks of a session in the making."""
 
-    wants_results = True
     hears_sub_agents = False
 
     def __init__(self, *, path: str, shape: TraceShape, left_out: LeftOutCounts) -> None:
@@ -344,8 +343,7 @@ class TraceBuilder(EventListener):
         else:
             self._add(self._turns[-1], name, call.fields, call.returned)
 
-    # What is told and not used here, another listener needs.
-    def take_refused_call(self, reason: str, skills: tuple[str, ...]) -> None:  # noqa: ARG002
+    def take_refused_call(self, reason: str) -> None:
         """Count a call that is no step; it is no end either."""
         self.left_out[reason] += 1
         if self._turns:

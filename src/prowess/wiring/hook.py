@@ -43,14 +43,9 @@ from prowess.hooks.answers import (
     unpack_call,
 )
 from prowess.hooks.harness import LIMIT_VARIABLE, Harness, Moment
-from prowess.host.harness.hook_client import (
-    HookLog,
-    find_home,
-    find_workspace,
-    is_in_roots,
-    list_session_roots,
-)
+from prowess.host.harness.hook_client import HookLog, is_in_roots, list_session_roots
 from prowess.host.harness.marks_and_places import is_first, place_to_index
+from prowess.host.sources.harness_folders import find_home, find_workspace
 from prowess.skills.model import Tier
 from prowess.spans import contain
 from prowess.wiring.library import HOOK, WARM_HOOK, Runtime, open_runtime
@@ -120,7 +115,7 @@ class HookService:
             message = read_typed(incoming.prompt)
             hints = self._hints(incoming, message)
             return prompt_context(incoming.harness, hints, self._ask(incoming, message))
-        return self._list_unlisted(incoming.harness)
+        return self._list_unlisted(incoming)
 
     def _ask(self, incoming: Incoming, message: str) -> str:
         """Return the line that asks about a rule, once for each; nothing where it is not wanted."""
@@ -149,51 +144,52 @@ class HookService:
         history = _recall(self._runtime, incoming)
         asked = Asked(rehearsal=self._is_first is None, context=context, history=history)
         found = self._runtime.routing.answer(message, caller, asked).route
-        return [self._hint(match, incoming.harness) for match in found.matches[:MOST_SKILLS]]
+        return [self._hint(match, incoming) for match in found.matches[:MOST_SKILLS]]
 
-    def _list_unlisted(self, harness: Harness) -> str:
+    def _list_unlisted(self, incoming: Incoming) -> str:
         """Return the skills that a harness does not list itself, as far as there is room."""
-        unlisted = self._leave_listed(self._skills.allowed().hopeful, harness)
+        unlisted = self._leave_listed(self._skills.allowed().hopeful, incoming)
         if unlisted:
             # What was not scanned yet is not told of: as many as there is time for are, and none
             # of that time goes to what the harness lists.
             self._skills.settle(unlisted)
-        usable = self._leave_listed(self._skills.allowed().usable, harness)
+        usable = self._leave_listed(self._skills.allowed().usable, incoming)
         return session_context(
             [Hint(name=one.name, path=one.path, why=one.description) for one in usable]
         )
 
-    def _leave_listed(self, skills: "Sequence[Skill]", harness: Harness) -> "list[Skill]":
+    def _leave_listed(self, skills: "Sequence[Skill]", incoming: Incoming) -> "list[Skill]":
         return [
             skill
             for skill in skills
-            if skill.invocation.model and not (skill.bundled or self._is_listed(skill, harness))
+            if skill.invocation.model and not (skill.bundled or self._is_listed(skill, incoming))
         ]
 
-    def _is_listed(self, skill: "Skill", harness: Harness) -> bool:
+    def _is_listed(self, skill: "Skill", incoming: Incoming) -> bool:
         """Return whether a harness finds a skill, or a copy of it, and tells its model of it."""
         shadowed = self._skills.workspace().state(self._skills.settings).catalog.shadowed
         copies = (one.skill for one in shadowed if one.winner.path == skill.path and one.identical)
         # OpenClaw alone looks into folders of ours: our workspace is its own.
-        ours = () if harness is Harness.OPENCLAW else _OUR_OWN
+        ours = () if incoming.harness is Harness.OPENCLAW else _OUR_OWN
         theirs = [one for one in (skill, *copies) if one.source.tier not in ours]
         if not theirs:
             return False
         # Late: for what lies in folders of our own alone nobody needs the table.
         from prowess.skills.harness.rules import Reader, read_rules, reads, why_hidden
 
-        if harness.value not in set(Reader):
+        if incoming.harness.value not in set(Reader):
             return False
-        rules = read_rules()[Reader(harness.value)]
-        return any(reads(rules, one) and not why_hidden(rules, one) for one in theirs)
+        rules = read_rules()[Reader(incoming.harness.value)]
+        found = (one for one in theirs if reads(rules, one, incoming.cwd))
+        return any(not why_hidden(rules, one) for one in found)
 
-    def _hint(self, match: "Match", harness: Harness) -> Hint:
+    def _hint(self, match: "Match", incoming: Incoming) -> Hint:
         return Hint(
             name=match.skill.name,
             path=match.skill.path,
             score=match.score,
             why="; ".join(match.reasons),
-            is_listed=self._is_listed(match.skill, harness),
+            is_listed=self._is_listed(match.skill, incoming),
         )
 
 

@@ -18,7 +18,7 @@ from prowess.host.config import file as config
 from prowess.host.config.file import ConfigFile
 from prowess.host.files.handles import stamp_file
 from prowess.host.files.state_files import ACCEPTANCES_FILE, PolicyPlaces
-from prowess.host.harness.hook_client import find_workspace
+from prowess.host.sources.harness_folders import find_workspace
 from prowess.host.sources.roots import (
     Folders,
     FolderSources,

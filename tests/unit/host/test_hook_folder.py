@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.host.harness.hook_client import find_home, find_workspace
+from prowess.host.sources.harness_folders import find_folders_above, find_home, find_workspace
 
 
 class Disk:
@@ -147,3 +147,25 @@ def test_the_way_up_is_bounded(disk: Disk) -> None:
 def test_the_home_is_the_variables_else_the_users() -> None:
     assert find_home({"HOME": "/home/me"}) == "/home/me"
     assert find_home({}) == str(Path.home())
+
+
+def test_a_part_of_a_repository_has_the_skills_of_the_whole_as_well(disk: Disk) -> None:
+    disk.folder("home/code/skills")
+    disk.folder("home/code/project/.git")
+    for name in (".claude/skills", "src/.claude/skills", "src/deep/.claude/skills"):
+        disk.folder(f"home/code/project/{name}")
+
+    above = find_folders_above(str(disk.deep), str(disk.home))
+
+    assert above == [str(disk.project), str(disk.project / "src")]
+
+
+def test_without_a_repository_nothing_above_counts_and_the_root_of_one_is_the_end(
+    disk: Disk,
+) -> None:
+    disk.folder("home/code/skills")
+    disk.folder("home/code/project/skills")
+
+    assert find_folders_above(str(disk.deep), str(disk.home)) == []
+    disk.folder("home/code/project/src/deep/.git")
+    assert find_folders_above(str(disk.deep), str(disk.home)) == []

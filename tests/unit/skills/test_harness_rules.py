@@ -47,6 +47,19 @@ def test_each_folder_has_its_readers(source: Source, readers: set[Reader]) -> No
     assert found == readers
 
 
+@each_row(
+    ("folder", "others"),
+    [("/w", set()), ("", set()), ("/w/packages/web", {Reader.GEMINI, Reader.QWEN}), ("/w2", None)],
+)
+def test_two_harnesses_look_into_no_folder_above(folder: str, others: set[Reader] | None) -> None:
+    rules = read_rules()
+    readers = {reader for reader in Reader if reads(rules[reader], _at(AGENTS))}
+
+    found = {reader for reader in Reader if reads(rules[reader], _at(AGENTS), folder)}
+
+    assert found == readers - ({Reader.GEMINI, Reader.QWEN} if others is None else others)
+
+
 def test_a_single_text_among_skills_is_a_skill_for_us_alone() -> None:
     loose = replace(_at(AGENTS), path="/w/.agents/skills/deploy.md")
 

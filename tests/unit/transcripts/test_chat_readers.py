@@ -6,12 +6,13 @@ from tests.rows import each_row
 
 from prowess.transcripts.chats import (
     read_copilot_sessions,
+    read_gemini_sessions,
     read_openclaw_sessions,
     read_opencode_sessions,
     read_qwen_sessions,
 )
 from prowess.transcripts.events import find_used_skills
-from prowess.transcripts.sessions import Session
+from prowess.transcripts.sessions import Session, ShownText
 from prowess.transcripts.turns import TranscriptRecord
 
 Line = dict[str, object]
@@ -206,35 +207,151 @@ def test_lines_that_nobody_writes_stop_nothing(case: tuple[Reader, list[Line]]) 
         ("prowess-read_skill_file", {"name": "a-b", "path": "x.md"}, "a-b"),
         ("tool_call", {"name": "mcp__prowess__load_skill", "arguments": {"name": "a-b"}}, "a-b"),
         ("tool_call", {"id": "prowess__load_skill", "args": {"name": "a-b"}}, "a-b"),
-        ("exec", "await tools.mcp__prowess__load_skill({name: 'a-b'})", "a-b"),
-        ("Read", {"file_path": "/r/.claude/skills/a-b/SKILL.md"}, "a-b"),
-        ("read_many_files", {"paths": ["x.md", "skills/a-b/SKILL.md"]}, "a-b"),
-        ("Bash", {"command": "sed -n '1,80p' .claude/skills/a-b/SKILL.md"}, "a-b"),
-        ("shell", {"command": ["bash", "-lc", "cat 'skills/a-b/SKILL.md'"]}, "a-b"),
-        ("Bash", {"command": "cd .claude/skills/a-b && cat SKILL.md"}, "a-b"),
-        ("exec_command", {"cmd": "head -50 ./SKILL.md", "workdir": "/r/skills/a-b/"}, "a-b"),
-        ("Bash", {"command": "python3 -c \"print(open('skills/a-b/SKILL.md').read())\""}, "a-b"),
-        ("run", {"command": "type C:\\r\\skills\\a-b\\SKILL.md"}, "a-b"),
-        ("Write", {"file_path": "/r/.claude/skills/a-b/SKILL.md", "content": "x"}, ""),
-        ("create", {"path": "/r/skills/a-b/SKILL.md", "file_text": "x"}, ""),
-        ("Bash", {"command": "cat > skills/a-b/SKILL.md <<'E'\nx\nE"}, ""),
         ("Grep", {"pattern": "a-b", "path": "skills"}, ""),
-        ("Bash", {"command": "find . -name SKILL.md"}, ""),
         ("Bash", None, ""),
         (None, {"skill": 7}, ""),
     ],
 )
-def test_every_way_to_load_a_skill_is_a_use_and_to_write_one_is_not(
-    call: tuple[object, object, str],
+def test_a_tool_that_loads_a_skill_names_it(call: tuple[object, object, str]) -> None:
+    name, fields, loaded = call
+
+    assert find_used_skills(name, fields).loaded == ((loaded,) if loaded else ())
+
+
+@each_row(
+    "call",
+    [
+        ("Read", {"file_path": "/r/.claude/skills/a-b/SKILL.md"}, ("a-b",)),
+        ("read_many_files", {"paths": ["x.md", "skills/a-b/SKILL.md"]}, ("a-b",)),
+        ("shell", {"command": ["bash", "-lc", "cat 'skills/a/SKILL.md' b/SKILL.md"]}, ("a", "b")),
+        ("run", {"command": "type C:\\r\\skills\\a-b\\SKILL.md"}, ("a-b",)),
+        ("Write", {"file_path": "/r/.claude/skills/a-b/SKILL.md", "content": "x"}, ()),
+        ("create", {"path": "/r/skills/a-b/SKILL.md", "file_text": "x"}, ()),
+        ("Bash", {"command": "find . -name SKILL.md"}, ()),
+    ],
+)
+def test_any_other_call_may_read_the_files_that_it_names(
+    call: tuple[object, object, tuple[str, ...]],
 ) -> None:
-    name, fields, used = call
+    name, fields, named = call
 
-    assert find_used_skills(name, fields) == ((used,) if used else ())
+    assert find_used_skills(name, fields).named == named
 
 
-def test_one_command_that_reads_two_skills_uses_both() -> None:
-    assert find_used_skills("Bash", {"command": "cat skills/{a,b}/SKILL.md c/SKILL.md"}) == (
-        "a",
-        "b",
-        "c",
-    )
+_READ: Line = {"path": FILE}
+_WORDS = "# Notes\nWrite."
+_ANSWERED: list[tuple[Reader, list[Line]]] = [
+    (
+        read_copilot_sessions,
+        _chain(
+            [
+                _copilot("user.message", content="go on"),
+                _copilot("tool.execution_start", toolCallId="7", toolName="view", arguments=_READ),
+                _copilot(
+                    "tool.execution_complete",
+                    toolCallId="7",
+                    success=True,
+                    result={"content": _WORDS},
+                ),
+            ],
+            "id",
+            "parentId",
+        ),
+    ),
+    (
+        read_qwen_sessions,
+        _chain(
+            [
+                _qwen("user", {"text": "go on"}),
+                _qwen("assistant", {"functionCall": {"id": "7", "name": "read", "args": _READ}}),
+                _qwen(
+                    "tool_result", {"functionResponse": {"id": "7", "response": {"output": _WORDS}}}
+                ),
+            ],
+            "uuid",
+            "parentUuid",
+        ),
+    ),
+    (
+        read_openclaw_sessions,
+        _chain(
+            [
+                _claw("user", "go on"),
+                _claw(
+                    "assistant",
+                    [{"type": "toolCall", "id": "7", "name": "read", "arguments": _READ}],
+                ),
+                {
+                    "type": "message",
+                    "message": {
+                        "role": "toolResult",
+                        "toolCallId": "7",
+                        "content": [{"type": "text", "text": _WORDS}],
+                    },
+                },
+            ],
+            "id",
+            "parentId",
+        ),
+    ),
+    (
+        read_opencode_sessions,
+        [
+            {"role": "user", "parts": [{"type": "text", "text": "go on"}]},
+            {
+                "role": "assistant",
+                "parts": [
+                    {
+                        "type": "tool",
+                        "tool": "read",
+                        "state": {"status": "completed", "input": _READ, "output": _WORDS},
+                    }
+                ],
+            },
+        ],
+    ),
+    (
+        read_gemini_sessions,
+        [
+            {"type": "user", "content": "go on"},
+            {
+                "type": "gemini",
+                "toolCalls": [
+                    {
+                        "name": "read_file",
+                        "args": _READ,
+                        "result": [{"functionResponse": {"response": {"output": _WORDS}}}],
+                    }
+                ],
+            },
+        ],
+    ),
+]
+
+
+@each_row("case", _ANSWERED)
+def test_what_a_call_showed_is_kept_with_the_files_that_it_named(
+    case: tuple[Reader, list[Line]],
+) -> None:
+    (turn,) = _session(*case).turns
+
+    assert turn.used == ()
+    assert turn.shown == (ShownText(_WORDS, ("release-notes",)),)
+
+
+def test_a_tool_that_failed_to_load_a_skill_did_not_use_it() -> None:
+    lines: list[Line] = [
+        {"role": "user", "parts": [{"type": "text", "text": "go on"}]},
+        {
+            "role": "assistant",
+            "parts": [
+                {
+                    "type": "tool",
+                    "tool": "skill",
+                    "state": {"status": "error", "input": {"name": "a"}},
+                }
+            ],
+        },
+    ]
+
+    assert _session(read_opencode_sessions, lines).turns[0].used == ()

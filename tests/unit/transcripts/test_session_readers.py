@@ -18,7 +18,7 @@ from prowess.transcripts.chats import read_gemini_sessions
 from prowess.transcripts.claude_code import read_claude_sessions
 from prowess.transcripts.codex import read_codex_sessions
 from prowess.transcripts.events import find_skill_files, read_listing, read_moment_ms
-from prowess.transcripts.sessions import Session, convert_session
+from prowess.transcripts.sessions import Session, ShownText, convert_session
 from prowess.transcripts.turns import TranscriptRecord
 
 _JSON = st.recursive(
@@ -143,13 +143,15 @@ def test_a_listing_beside_the_branch_and_a_later_one_that_adds_both_count() -> N
     assert session.turns[1].used == ("c",)
 
 
-def test_reading_a_skill_file_is_using_it_and_writing_one_is_not() -> None:
+def test_what_reading_a_skill_file_showed_is_kept_and_what_writing_one_answered_is_not() -> None:
     recorder = Recorder("/repo")
     recorder.typed("look at the forms")
     recorder.called("Read", {"file_path": "/repo/.claude/skills/pdf-forms/SKILL.md"})
     recorder.called("Write", {"file_path": "/repo/.claude/skills/other/SKILL.md", "content": ""})
 
-    assert _claude(recorder.lines).turns[0].used == ("pdf-forms",)
+    (turn,) = _claude(recorder.lines).turns
+    assert turn.used == ()
+    assert turn.shown == (ShownText("ok", ("pdf-forms",)),)
 
 
 def test_a_codex_rollout_tells_the_same() -> None:

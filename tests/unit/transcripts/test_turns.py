@@ -101,6 +101,8 @@ def test_a_message_of_no_known_shape_says_nothing(message: Mapping[str, object])
         "<available_skills>\n  <skill><name>pdf-forms</name></skill>\n</available_skills>\n",
         prompt_context(Harness.COPILOT, [Hint(name="pdf-forms", path="/w", score=0.9)]) + "\n\n",
         session_context([Hint(name="pdf-forms", path="/w/SKILL.md", why="Fills in.")]) + "\n",
+        "UserPromptSubmit hook additional context: Skills (found by Prowess):\n- pdf-forms\n\n",
+        "> Skills (found by Prowess):\n> - pdf-forms, file /w\n\n",
     ],
 )
 def test_what_programs_and_we_ourselves_put_into_a_message_was_not_typed(before: str) -> None:

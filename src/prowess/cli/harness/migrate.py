@@ -333,7 +333,8 @@ def _find_brought(runtime: Runtime, done: Mapping[str, Any]) -> _TakenBack:
         (parts, before) for parts, before, now in done["settings"] if _dig(values, parts) == now
     ]
     skills = [folder for folder, digest in done["skills"] if _digest(Path(folder)) == digest]
-    waiting = {one.id: one.revision for one in runtime.workshop.list("pending")}
+    states = ("pending", "quarantined")
+    waiting = {one.id: one.revision for state in states for one in runtime.workshop.list(state)}
     return _TakenBack(
         settings=settings,
         config=tuple(done["config"]),

@@ -79,7 +79,11 @@ def health(services: Services) -> Json:
         "heartbeatSeconds": 0,
         "defaultAgentId": default.id,
         "agents": [
-            {**pick(one, "id=agentId name"), "isDefault": one.id == default.id}
+            {
+                **pick(one, "id=agentId name"),
+                "isDefault": one.id == default.id,
+                "sessions": NO_SESSIONS,
+            }
             for one in settings.agents
         ],
         "sessions": NO_SESSIONS,

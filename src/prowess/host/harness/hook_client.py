@@ -12,20 +12,16 @@ A line of the log says who called, when, how long it took and whether something 
 prompt, a path or the words of an error. The file is private and bounded, and where it cannot be
 written the hook answers all the same.
 
-A call is about the project, and not the corner of it that is open: agents look for skills in parent
-folders themselves. What a payload says is not trusted: it never makes the home folder, or one above
-it, a workspace, folders of other people do not count on the way up, since anybody may put skills
-into a shared one, and a transcript is followed only where its real place lies below a folder in
-which a harness keeps sessions. A fixed number of paths is looked at, and no folder is listed.
+What a payload says is not trusted: a transcript is followed only where its real place lies below a
+folder in which a harness keeps sessions.
 """
 
 import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
@@ -316,114 +312,6 @@ def _read_call(line: bytes) -> "HookCall | None":
     except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError):
         # A line of a newer version, cut off, or by a caller that nobody knows.
         return None
-
-
-_MOST_STEPS = 24
-_LONGEST_PATH = 4096
-_REPOSITORY = ".git"
-
-
-def find_home(environ: Mapping[str, str]) -> str:
-    """Return the user's home folder, as everything else finds it."""
-    return os.path.abspath(environ.get("HOME") or os.path.expanduser("~"))
-
-
-def find_workspace(cwd: str, projects: Sequence[str], current: str, home: str) -> str:
-    """Return the folder whose skills an agent should be told of.
-
-    It is the project that the harness names, if the agent works in it and it holds skills; else the
-    nearest folder from the agent's own upwards that holds some or is the root of a repository; else
-    the one that was named, or the agent's own.
-
-    Args:
-        cwd: where the agent works, as the payload says.
-        projects: the folders of the project, as the harness says.
-        current: where the hook runs, which counts where `cwd` cannot be used.
-        home: the user's home folder; what lies above it is nobody's project.
-    """
-    own_home = os.path.realpath(home)
-    place = cwd if _is_usable(cwd, own_home) else current
-    real = os.path.realpath(place)
-    if _is_within(own_home, real):
-        return place
-    named = [
-        folder
-        for folder in projects
-        if _is_usable(folder, own_home) and _is_within(real, os.path.realpath(folder))
-    ]
-    with_skills = (folder for folder in named if _has_skills(folder))
-    found = next(with_skills, None) or next(_find_marked(real, own_home), None)
-    if found is None:
-        return named[0] if named else place
-    # As the agent spells it: that is what its user sees.
-    return place if found == real else found
-
-
-def is_project(folder: str, home: str) -> bool:
-    """Return whether a folder is somebody's project: it holds skills, or is a repository."""
-    real, own_home = os.path.realpath(folder), os.path.realpath(home)
-    is_above = _is_within(own_home, real)
-    return not is_above and next(_find_marked(real, own_home), None) == real
-
-
-def _is_usable(folder: str, own_home: str) -> bool:
-    """Return whether a folder that somebody named exists, and is no home and nothing above one."""
-    if not folder or len(folder) > _LONGEST_PATH or "\0" in folder or not os.path.isabs(folder):
-        return False
-    return os.path.isdir(folder) and not _is_within(own_home, os.path.realpath(folder))
-
-
-def _is_within(path: str, folder: str) -> bool:
-    """Return whether `path` is `folder` or lies below it; both are real."""
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _find_marked(real: str, own_home: str) -> Iterator[str]:
-    """Yield the folders from here upwards that are a project by themselves."""
-    for folder in _walk_up(real, own_home):
-        if os.path.lexists(os.path.join(folder, _REPOSITORY)) or _has_skills(folder):
-            yield folder
-
-
-def _walk_up(real: str, own_home: str) -> Iterable[str]:
-    """Yield a folder and those above it that belong to the same people."""
-    yield real
-    owners = {_owner(real), _find_own_id()} - {None}
-    below, folder = real, os.path.dirname(real)
-    for _ in range(_MOST_STEPS):
-        is_top = folder == below or _is_within(own_home, folder)
-        if is_top or _owner(folder) not in owners:
-            return
-        yield folder
-        below, folder = folder, os.path.dirname(folder)
-
-
-def _owner(folder: str) -> int | None:
-    """Return who alone may write to a folder; None where others may as well."""
-    try:
-        found = os.stat(folder)
-    except OSError:
-        return None
-    # Windows knows neither owners nor such rights here.
-    is_shared = os.name == "posix" and found.st_mode & stat.S_IWOTH
-    return None if is_shared else found.st_uid
-
-
-def _find_own_id() -> int:
-    return os.geteuid() if hasattr(os, "geteuid") else 0
-
-
-def _has_skills(folder: str) -> bool:
-    return any(os.path.isdir(os.path.join(folder, name)) for name in _list_skill_folders())
-
-
-@cache
-def _list_skill_folders() -> tuple[str, ...]:
-    # Late: whoever is answered by a gateway needs no list of all harnesses.
-    from prowess.host.sources.harness_folders import PROJECT
-
-    theirs = (os.path.join(*folder.path.split("/")) for folder in PROJECT)
-    return ("skills", os.path.join(".agents", "skills"), *dict.fromkeys(theirs))
 
 
 _CODEX_FOLDERS = ("sessions", "archived_sessions")

@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from enum import Enum
+from os.path import join
 from typing import Any, NamedTuple, TypeAlias
 
 from prowess import skills
@@ -41,6 +42,7 @@ from prowess.host.sources.harness_folders import (
     PROJECT,
     HarnessFolder,
     SourceRoots,
+    find_folders_above,
     find_plugin_sources,
 )
 from prowess.runtime.ports import Scan
@@ -90,8 +92,12 @@ class Folders:
 
 
 def resolve_roots(workspace: str, folders: Folders, settings: Settings) -> SourceRoots:
-    """Return every root, lowest precedence first; a folder that is two counts as the higher."""
+    """Return every root, lowest precedence first; a folder that is two counts as the higher.
+
+    A part of a repository has its skills beside those of the whole, as most harnesses see it.
+    """
     roots = SourceRoots()
+    projects = [*find_folders_above(workspace, folders.home), workspace]
     _add_extra(workspace, folders, settings, roots)
     roots.sources += [
         Source(tier=Tier.BUNDLED, root=folders.bundled),
@@ -99,9 +105,12 @@ def resolve_roots(workspace: str, folders: Folders, settings: Settings) -> Sourc
         *_harness(Tier.HARNESS_PERSONAL, folders.home, PERSONAL, settings),
         *_codex_home(folders, settings),
         Source(tier=Tier.AGENTS_PERSONAL, root=os.path.join(folders.home, ".agents", "skills")),
-        *_harness(Tier.HARNESS_PROJECT, workspace, PROJECT, settings),
-        Source(tier=Tier.AGENTS_PROJECT, root=os.path.join(workspace, ".agents", "skills")),
-        Source(tier=Tier.WORKSPACE, root=os.path.join(workspace, "skills")),
+        *(s for one in projects for s in _harness(Tier.HARNESS_PROJECT, one, PROJECT, settings)),
+        *(
+            Source(tier=Tier.AGENTS_PROJECT, root=join(one, ".agents", "skills"))
+            for one in projects
+        ),
+        *(Source(tier=Tier.WORKSPACE, root=join(one, "skills")) for one in projects),
     ]
     roots.sources = _without_repetition(roots.sources)
     return roots

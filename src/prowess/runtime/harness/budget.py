@@ -231,10 +231,15 @@ class _View:
         taken = self._list_taken(rules)
         hidden = [skill for skill in taken if why_hidden(rules, skill)]
         visible = [skill for skill in taken if not why_hidden(rules, skill)]
-        read = {skill.name for skill in self.found if self.everywhere or reads(rules, skill)}
+        read = {
+            skill.name for skill in self.found if self.everywhere or self._is_read(skill, rules)
+        }
         # Ours are about ourselves: nobody misses them elsewhere.
         known = {skill.name for skill in self._list_usable() if not skill.bundled}
         return visible, hidden, len(known - read)
+
+    def _is_read(self, skill: Skill, rules: HarnessRules) -> bool:
+        return reads(rules, skill, self.status.workspace)
 
     def _list_usable(self) -> list[Skill]:
         return [status.skill for status in self.status.skills if status.usable]
@@ -244,7 +249,7 @@ class _View:
             return self._list_usable()
         if self.everywhere:
             return [skill for skill in self._list_usable() if is_skill_file(skill)]
-        own = [skill for skill in self.found if reads(rules, skill) and not skill.is_draft]
+        own = [one for one in self.found if self._is_read(one, rules) and not one.is_draft]
         if rules.reader is Reader.OPENCLAW:
             ready = {one.skill.name for one in self.status.skills if one.verdict.eligible}
             own = [skill for skill in own if skill.name in ready]

@@ -54,6 +54,8 @@ class HarnessRules:
     project: frozenset[str]
     personal: frozenset[str]
     neutral: bool = True
+    # Whether it looks into the folders above the one where it runs, up to the repository's root.
+    from_above: bool = True
     commands: bool = False
     winner: Winner = Winner.PROJECT
     # Where to put a skill for it: in a project, and for a person.
@@ -119,14 +121,21 @@ def is_skill_file(skill: Skill) -> bool:
     return skill.path.replace("\\", "/").rpartition("/")[2].lower() == _SKILL_FILE
 
 
-def reads(rules: HarnessRules, skill: Skill) -> bool:
-    """Return whether a reader finds a skill where it lies."""
+def reads(rules: HarnessRules, skill: Skill, folder: str = "") -> bool:
+    """Return whether a reader that runs in a folder, if that is known, finds a skill."""
     if rules.reader is Reader.PROWESS:
         return True
     source = skill.source
+    is_near = not (source.tier.is_project and folder) or _is_below(source.root, folder)
+    if not (is_near or rules.from_above):
+        return False
     if source.kind is RootKind.COMMANDS:
         return rules.commands and _is_own(rules, source)
     return source.kind is RootKind.SKILLS and is_skill_file(skill) and _is_own(rules, source)
+
+
+def _is_below(root: str, folder: str) -> bool:
+    return root.replace("\\", "/").startswith(folder.replace("\\", "/").rstrip("/") + "/")
 
 
 def _is_own(rules: HarnessRules, source: Source) -> bool:
