@@ -215,7 +215,7 @@ class ScanService:
         if target.problem:
             return Scanned(target, chosen, failed(target.problem))
         like = find_lookalike(target.name, self._find_trusted_names()) if target.name else None
-        _, card = self.find_report(target, chosen, "" if like is None else like.trusted)
+        _, card = self.find_report(target, chosen, like or "")
         digest, given = card.known.content_hash, self._tools.acceptances.read()
         report = lower_accepted(card.report, chosen, target.name, digest, given)
         return Scanned(target, chosen, replace(report, ledger=(*report.ledger, *target.noted)))

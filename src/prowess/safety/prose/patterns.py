@@ -158,56 +158,38 @@ def _find_pictures_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
             yield found.start(), *found.span(1)
 
 
+# What is wrong in the block that a runtime copies into its prompt: the pattern, and what to say.
+_FRONTMATTER = (
+    ("yaml_tag", "unsafe-deserialise", "a YAML tag that builds objects", Level.CRITICAL),
+    ("any_tool", "broad-tools", "asks for tools without any limit", None),
+)
+
+
 def find_frontmatter_marks(view: View) -> Iterator[Sighting]:
     """Yield what is wrong with the block that a runtime copies into its prompt."""
-    text = view.text
-    if found := _pattern("reserved").search(text):
-        yield Sighting(
-            "prompt-block-breakout",
-            Spot(view, found.start(), found.end()),
-            "closes or opens a tag of the prompt that lists skills",
-        )
-    for found in _pattern("yaml_tag").finditer(text):
-        yield Sighting(
-            "unsafe-deserialise",
-            Spot(view, found.start(), found.end()),
-            "a YAML tag that builds objects",
-            level=Level.CRITICAL,
-        )
-    for found in _pattern("any_tool").finditer(text):
-        yield Sighting(
-            "broad-tools",
-            Spot(view, found.start(), found.end()),
-            "asks for tools without any limit",
-            Confidence.MEDIUM,
-        )
-    if _pattern("installs").search(text):
+    if found := _pattern("reserved").search(view.text):
+        message = "closes or opens a tag of the prompt that lists skills"
+        yield Sighting("prompt-block-breakout", Spot(view, *found.span()), message)
+    for name, rule, message, level in _FRONTMATTER:
+        confidence = Confidence.HIGH if level else Confidence.MEDIUM
+        for found in _pattern(name).finditer(view.text):
+            yield Sighting(rule, Spot(view, *found.span()), message, confidence, level)
+    if _pattern("installs").search(view.text):
         yield from _find_install_marks(view)
 
 
 def _find_install_marks(view: View) -> Iterator[Sighting]:
+    says = "install" in view.text
     for found in _pattern("install_url").finditer(view.text):
-        host = find_host(found.group(1))
-        if (
-            host
-            and not is_local(host)
-            and (
-                is_raw_address(host)
-                or (found.group(1).startswith("http://") and "install" in view.text)
-            )
-        ):
-            yield Sighting(
-                "install-spec",
-                Spot(view, found.start(1), found.end(1)),
-                f"installs from {host} over a line that anybody can change",
-            )
+        host = find_host(found[1])
+        is_open = is_raw_address(host) or (found[1].startswith("http://") and says)
+        if host and not is_local(host) and is_open:
+            message = f"installs from {host} over a line that anybody can change"
+            yield Sighting("install-spec", Spot(view, *found.span(1)), message)
     for found in _pattern("install_word").finditer(view.text):
-        if "install" in view.text or "requires" in view.text:
-            yield Sighting(
-                "install-spec",
-                Spot(view, found.start(1), found.end(1)),
-                f"an install entry that leaves its place: {found.group(1)[:60]}",
-            )
+        if says or "requires" in view.text:
+            message = f"an install entry that leaves its place: {found[1][:60]}"
+            yield Sighting("install-spec", Spot(view, *found.span(1)), message)
 
 
 def find_breakouts(view: View, forbids: Forbids) -> Iterator[Sighting]:

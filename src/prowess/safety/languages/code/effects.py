@@ -3,7 +3,7 @@
 Nothing is run: decoders are applied to constants only, and each with a bound on what comes out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from prowess.data import load_index
 from prowess.safety.facts import Act
@@ -85,10 +85,30 @@ def make_quiet_source(label: str) -> Callable[[Walker, Site], Value]:
     return effect
 
 
-def decode_call(state: Walker, site: Site) -> Value:
-    """`base64.b64decode(data)` and its like."""
-    encoding = load_index(PYTHON_TABLE, "decoders")[site.name]
-    return unpack(state, site, encoding, site.arg(0))
+def make_decoder(encoding: str) -> Callable[[Walker, Site], Value]:
+    """Return what a call does that decodes its argument, as `base64.b64decode(data)` does."""
+    return lambda state, site: unpack(state, site, encoding, site.arg(0))
+
+
+def make_act(row: Mapping[str, str]) -> Callable[[Walker, Site], Value]:
+    """Return what a call does that is one act alone; `$0` stands for an argument of the call."""
+
+    def effect(state: Walker, site: Site) -> Value:
+        subject, target = (_show_part(site, row.get(key, "")) for key in ("subject", "target"))
+        flow = frozenset(row["flow"].split()) if "flow" in row else site.labels()
+        state.emit(Act(row["act"]), site.node, subject, target, flow)
+        return labelled(flow if "keeps" in row else NO_LABELS, f"{site.name}()")
+
+    return effect
+
+
+def _show_part(site: Site, part: str) -> str:
+    if part == "$host":
+        return site.receiver.made_of.text if site.receiver.made_of else ""
+    if part == "$module":
+        return site.name.partition(".")[0]
+    position, _, keyword = part.removeprefix("$").partition(" ")
+    return site.arg(int(position), keyword).text if part[:1] == "$" else part
 
 
 def decode_by_codec(state: Walker, site: Site) -> Value | None:
@@ -198,12 +218,6 @@ def make_namespace(_state: Walker, site: Site) -> Value:
     """`globals()`, `vars(module)`: a module's names as a mapping."""
     base = site.arg(0).name if site.name == "vars" else ""
     return Value(name="namespace:" + base)
-
-
-def schedule(state: Walker, site: Site) -> Value:
-    """`CronTab(…).new(command=…)`."""
-    state.emit(Act.PERSIST, site.node, "cron", site.arg(0, "command").text, site.labels())
-    return UNKNOWN
 
 
 def open_registry_key(_state: Walker, site: Site) -> Value:

@@ -197,7 +197,11 @@ def change_mode(state: Walker, site: Site) -> Value:
     own = site.receiver.name == PATH
     path = site.receiver if own else site.arg(0, "path")
     mode = site.arg(0 if own else 1, "mode")
-    subject = f"{mode.constant & 0o7777:o}" if isinstance(mode.constant, int) else mode.sketch
+    subject = (
+        f"{mode.constant & 0o7777:o}"
+        if isinstance(mode.constant, int)
+        else mode.text.removeprefix("0o")
+    )
     state.emit(Act.PERMISSION, site.node, subject, path.text)
     return UNKNOWN
 
@@ -291,13 +295,6 @@ def update_environment(state: Walker, site: Site) -> Value:
     pairs = given if given.keys is not None else mapping(site.keywords)
     for key, value in zip(pairs.keys or (), pairs.items or (), strict=True):
         state.emit(Act.SETENV, site.node, key.text, value.text, value.labels)
-    return UNKNOWN
-
-
-def set_environment(state: Walker, site: Site) -> Value:
-    """`os.putenv(name, value)`."""
-    name, value = site.arg(0), site.arg(1)
-    state.emit(Act.SETENV, site.node, name.text, value.text, value.labels)
     return UNKNOWN
 
 

@@ -98,24 +98,12 @@ def send_http(state: Walker, site: Site) -> Value:
     return site.receiver
 
 
-def send_beacon(state: Walker, site: Site) -> Value:
-    """Read `navigator.sendBeacon`."""
-    state.emit(Act.SEND, site.node, site.arg(0).text, "http", site.labels())
-    return UNKNOWN
-
-
 def open_socket(state: Walker, site: Site) -> Value:
     """Read a web socket or an event stream that is opened."""
     url = _address(site.arg(0))
     state.emit(Act.FETCH, site.node, url.text, "", url.labels)
     remote = frozenset((remote_label(url.text),))
     return Value(name=f"{site.name}()", labels=remote, made_of=url)
-
-
-def send_socket(state: Walker, site: Site) -> Value:
-    """Read data that is sent over a web socket."""
-    state.emit(Act.SEND, site.node, find_host(site.receiver), "ws", site.labels())
-    return UNKNOWN
 
 
 def connect(state: Walker, site: Site) -> Value:
@@ -145,12 +133,6 @@ def send_raw(state: Walker, site: Site) -> Value:
     if site.args and site.arg(0).function is None:
         io.send_data(state, site)
     return site.receiver
-
-
-def send_mail(state: Walker, site: Site) -> Value:
-    """Read a mail."""
-    state.emit(Act.SEND, site.node, _show(site.keywords.get("to")), "smtp", site.labels())
-    return UNKNOWN
 
 
 def open_request(state: Walker, site: Site) -> Value:
@@ -405,16 +387,13 @@ _EFFECTS: dict[str, Effect] = {
     for one in (
         machine.run_shell, machine.run_tagged, machine.run_process, machine.run_deno,
         machine.run_code, machine.run_worker, machine.run_as_root, machine.read_file,
-        machine.write_file, machine.open_stream, machine.delete, machine.permit,
-        machine.decode_base64, machine.make_buffer, machine.show_text, machine.make_text,
-        machine.inflate, machine.unquote_text, machine.find_home, machine.find_temporary,
+        machine.write_file, machine.open_stream, machine.delete, machine.make_buffer,
+        machine.show_text, machine.make_text, machine.unquote_text, machine.find_folder,
         machine.pass_value, machine.make_string, machine.make_pattern, machine.read_environment,
-        machine.read_variable, machine.read_variables, machine.assign, machine.get_by_name,
-        machine.ask_user, machine.revive, machine.become, machine.start_at_login, ask,
-        send_http, send_beacon, open_socket, send_socket,
-        connect, send_datagram, send_raw, send_mail,
-        open_request, visit, load_script, pipe, io.copy_file,
-        io.write_handle, io.join_parts, io.resolve_host, effects.forget_origin, effects.decrypt,
+        machine.read_variable, machine.read_variables, machine.assign, machine.get_by_name, ask,
+        send_http, open_socket, connect, send_datagram, send_raw, open_request, visit, load_script,
+        pipe, io.change_mode, io.copy_file, io.write_handle, io.join_parts, io.resolve_host,
+        effects.forget_origin, effects.decrypt,
     )
 }  # fmt: skip
 

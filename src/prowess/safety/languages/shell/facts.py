@@ -541,10 +541,9 @@ def looks_like_shell(text: str) -> bool:
 
 def _installs(name: str, words: list[str]) -> bool:
     """Whether a verb of a package manager and a name below another follow: no English does."""
-    verbs = load_table(PROGRAMS, "install_verbs")
-    is_manager = name in load_table(PROGRAMS, "programs", "development", "system").split()
-    named = words[0] in verbs.get(name, verbs["usual"]).split()
-    return is_manager and named and bool(re.search(r"\w[/:]\w", words[1]))
+    row = development.find_manager(name)
+    named = row is not None and words[0] in row["verbs"].replace("!", "").split()
+    return named and bool(re.search(r"\w[/:]\w", words[1]))
 
 
 def _runs_path(word: str, rest: str) -> bool:
