@@ -202,7 +202,7 @@ def _compile_shortened() -> re.Pattern[str]:
 
 @cache
 def _compile_filtered() -> re.Pattern[str]:
-    return re.compile(rf"\|\s*(?:{'|'.join(sorted(_names('weight', 'filters')))})(?:\s[^|]*)?\Z")
+    return re.compile(rf"\|\s*(?:{'|'.join(sorted(_names('filters')))})(?:\s[^|]*)?\Z")
 
 
 def split_line(command: str) -> tuple[str, ...]:

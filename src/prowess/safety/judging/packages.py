@@ -138,7 +138,6 @@ def _distance(one: str, other: str, *, swaps: bool) -> int:
 class _Registry:
     """The names of one registry, and what each looks like with letters left out."""
 
-    npm: bool
     # Popular ones, and real ones that are near a popular one.
     real: frozenset[str]
     scopes: frozenset[str]
@@ -213,7 +212,6 @@ def _registry(*, npm: bool) -> _Registry:
             for gap in _gaps(joined):
                 gaps.setdefault(gap, []).append(name)
     return _Registry(
-        npm=npm,
         real=frozenset((*popular, *names["real"].split())),
         scopes=read_words(names.get("scopes", "")),
         by_shape=shapes,

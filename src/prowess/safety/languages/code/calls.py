@@ -259,14 +259,6 @@ def run_file(state: Walker, site: Site) -> Value:
     return UNKNOWN
 
 
-def load_code(state: Walker, site: Site) -> Value:
-    """`types.FunctionType(code, …)`: code objects made callable."""
-    code = site.arg(0, "code")
-    if code.labels or code.name == "code":
-        state.emit(Act.EXEC, site.node, "exec", code.text, code.labels)
-    return labelled(code.labels)
-
-
 def duplicate_stream(state: Walker, site: Site) -> Value:
     """`os.dup2(socket.fileno(), 0)`: standard streams handed to the network."""
     if site.arg(0).name.startswith("socket."):
@@ -300,11 +292,10 @@ _EFFECTS: dict[str, Effect] = {
     for one in (
         # What is run.
         evaluate_text, compile_text, run_shell_text, run_process, spawn_program,
-        open_terminal, duplicate_stream, run_file, load_code, run_pip, split_line,
+        open_terminal, duplicate_stream, run_file, run_pip, split_line,
         # What is fetched and sent.
         io.open_url, io.make_request, io.retrieve_url, io.make_connection, io.send_request,
         io.connect_socket, io.receive_data, io.send_data, io.resolve_host, io.browse_url,
-        io.clone_repository,
         io.send_log,
         io.write_log,
         # What happens to files and the environment.
@@ -315,7 +306,7 @@ _EFFECTS: dict[str, Effect] = {
         # What is read, decoded, revived and reached by name.
         effects.read_variable, effects.revive_object, effects.import_module, effects.get_attribute,
         effects.make_namespace, effects.make_getter, effects.decrypt,
-        effects.open_registry_key, effects.set_registry_value, effects.become_root, effects.elevate,
+        effects.open_registry_key, effects.set_registry_value, effects.become_root,
         effects.forget_origin, effects.make_mapping, effects.decode_by_codec,
         effects.get_own_attribute, effects.save_data,
     )

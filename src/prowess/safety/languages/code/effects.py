@@ -241,13 +241,6 @@ def become_root(state: Walker, site: Site) -> Value:
     return UNKNOWN
 
 
-def elevate(state: Walker, site: Site) -> Value:
-    """`ShellExecuteW(None, "runas", program, …)`."""
-    if site.arg(1).text.lower() == "runas":
-        state.emit(Act.PRIVILEGE, site.node, "runas", site.arg(2).text)
-    return UNKNOWN
-
-
 def forget_origin(_state: Walker, _site: Site) -> Value:
     """`len(x)`, `isinstance(x, y)`: an answer about a value, not the value."""
     return UNKNOWN

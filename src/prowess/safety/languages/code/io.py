@@ -343,13 +343,17 @@ def exchange(state: Walker, site: Site, method: str, url: Value) -> Value:
     rest = [value for value in site.args if value is not url]
     flow = labels_of([*known, *rest]) | _in_address(url)
     sends = method in _SENDING or bool(site.keywords.keys() & {"data", "json", "files", "content"})
+    _tell_request(state, site, url, flow, sends=sends)
+    _tell_unverified(state, site)
+    return make_response(next(iter(url.texts()), ""))
+
+
+def _tell_request(state: Walker, site: Site, url: Value, flow: Labels, *, sends: bool) -> None:
     for text in url.texts() or ("",):
         if not sends:
             state.emit(Act.FETCH, site.node, text)
         if sends or flow:
             state.emit(Act.SEND, site.node, text, "http", flow)
-    _tell_unverified(state, site)
-    return make_response(next(iter(url.texts()), ""))
 
 
 def _in_address(url: Value) -> Labels:
@@ -372,11 +376,7 @@ def open_url(state: Walker, site: Site) -> Value:
     flow = labels_of([data]) | (body.labels if body else frozenset()) | _in_address(first)
     if first.name == "urllib.request.Request()":
         flow |= first.labels
-    for text in first.texts() or ("",):
-        if not sends:
-            state.emit(Act.FETCH, site.node, text)
-        if sends or flow:
-            state.emit(Act.SEND, site.node, text, "http", flow)
+    _tell_request(state, site, first, flow, sends=sends)
     return make_response(next(iter(first.texts()), ""))
 
 
@@ -520,12 +520,4 @@ def browse_url(state: Walker, site: Site) -> Value:
     flow = _in_address(url)
     if flow:
         state.emit(Act.SEND, site.node, url.text, "http", flow)
-    return UNKNOWN
-
-
-def clone_repository(state: Walker, site: Site) -> Value:
-    """`git.Repo.clone_from(url, path)`."""
-    url, path = site.arg(0, "url"), site.arg(1, "to_path")
-    state.emit(Act.FETCH, site.node, url.text, path.text)
-    state.files[path.text] = frozenset([remote_label(url.text)])
     return UNKNOWN

@@ -71,6 +71,33 @@ def _line_by_line(raw: str, text: str) -> list[int] | None:
     return indices[: len(text)]
 
 
+_COMMENT_MARK = re.compile(r"[#!:]+|//|/\*|")
+
+
+def join_comments(view: View, spans: Iterable[tuple[int, int]]) -> list[tuple[int, View]]:
+    """Return comments as prose, each with its place; what only blanks part is one text."""
+    groups: list[list[tuple[int, int]]] = []
+    for start, end in spans:
+        if groups and not view.text[groups[-1][-1][1] : start].strip():
+            groups[-1].append((start, end))
+        else:
+            groups.append([(start, end)])
+    return [(group[0][0], _join_lines(view, group)) for group in groups]
+
+
+def _join_lines(view: View, group: list[tuple[int, int]]) -> View:
+    if len(group) == 1:
+        return view.cut(*group[0])
+    lines: list[str] = []
+    indices: list[int] = []
+    for start, end in group:
+        mark = _COMMENT_MARK.match(view.text, start, end)
+        first, last = mark.end() if mark else start, end - 2 * view.text.endswith("*/", start, end)
+        lines.append(view.text[first:last] + "\n")
+        indices.extend((*range(first, last), last))
+    return view.derive("".join(lines), indices)
+
+
 MAX_DEPTH = 90
 _MAX_CALLS = 8
 # Work beyond one visit of each node: calls followed, loops unrolled.

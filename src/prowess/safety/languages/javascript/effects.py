@@ -9,7 +9,6 @@ from prowess.safety.facts import Act
 from prowess.safety.languages.code import calls, io
 from prowess.safety.languages.code.effects import read_environment_variable, unpack
 from prowess.safety.languages.code.expressions import update
-from prowess.safety.languages.code.functions import replace_callee
 from prowess.safety.languages.code.state import Site, Walker
 from prowess.safety.languages.code.values import (
     NO_LABELS,
@@ -242,11 +241,6 @@ def run_process(state: Walker, site: Site) -> Value:
     return labelled(labels, "process()")
 
 
-def run_deno(state: Walker, site: Site) -> Value:
-    """Read `Deno.run({cmd: […]})`."""
-    return run_process(state, replace_callee(site, UNKNOWN, (site.keywords.get("cmd", UNKNOWN),)))
-
-
 def run_code(state: Walker, site: Site) -> Value:
     """Read code that is run from a text."""
     code = site.args[-1] if site.name == "Function" and site.args else site.arg(0)
@@ -269,12 +263,6 @@ def run_worker(state: Walker, site: Site) -> Value:
         return run_code(state, site)
     state.emit(Act.EXEC, site.node, "process", site.arg(0).text, site.arg(0).labels)
     return UNKNOWN
-
-
-def run_as_root(state: Walker, site: Site) -> Value:
-    """Read a command that is run as the administrator."""
-    state.emit(Act.PRIVILEGE, site.node, "sudo")
-    return run_shell(state, site)
 
 
 def read_file(state: Walker, site: Site) -> Value:
