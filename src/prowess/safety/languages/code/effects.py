@@ -3,6 +3,7 @@
 Nothing is run: decoders are applied to constants only, and each with a bound on what comes out.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 
 from prowess.data import load_index
@@ -340,7 +341,9 @@ def _translate(state: Walker, site: Site) -> Value | None:
     if pair is None or not isinstance(subject.constant, str):
         return None
     before, after = pair[0].text, pair[1].text
-    result = fold.translated(subject.constant, before, after)
+    if len(before) != len(after):
+        return None
+    result = subject.constant.translate(str.maketrans(before, after))
     labels = subject.labels | _DECODED
     steps = (*subject.steps, "substitution")
     return state.charge(Value(constant=result, labels=labels, steps=steps, node=subject.node))
@@ -355,9 +358,10 @@ def _maketrans(_state: Walker, site: Site) -> Value | None:
 
 def _chr(_state: Walker, site: Site) -> Value:
     first = site.arg(0)
-    letter = fold.character(first.constant)
-    if letter is None:
+    number = first.constant
+    if not isinstance(number, int) or not 0 <= number <= sys.maxunicode:
         return Value(labels=first.labels)
+    letter = chr(number)
     # A sign that no keyboard has is written by its number for convenience; a letter is not.
     labels = first.labels | _DECODED if letter.isascii() else first.labels
     return Value(constant=letter, labels=labels, steps=("char codes",), node=site.node)

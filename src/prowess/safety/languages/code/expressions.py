@@ -27,7 +27,6 @@ from prowess.safety.languages.code.values import (
     Value,
     canonical,
     common_words,
-    is_bare_module,
     join,
     labelled,
     lookup,
@@ -171,7 +170,7 @@ def find_python_name(state: Walker, name: str) -> Value | None:
     for module in state.stars:
         if f"{module}.{name}" in python_effects():
             return Value(name=f"{module}.{name}")
-    return Value(name=canonical(name)) if is_bare_module(name) else None
+    return Value(name=canonical(name)) if name in python_words("bare_modules") else None
 
 
 def _attribute(state: Walker, node: ast.Attribute) -> Value:
@@ -300,7 +299,7 @@ def _slice(state: Walker, base: Value, node: ast.Slice) -> Value:
         return replace(base, items=base.items[lower:upper:step])
     if not isinstance(base.constant, str | bytes):
         return replace(base, also=()) if base.labels or base.text else UNKNOWN
-    result = fold.cut(base.constant, lower, upper, step)
+    result = None if step == 0 else base.constant[lower:upper:step]
     found = Value(constant=result, labels=base.labels, steps=base.steps, node=base.node)
     turned = step is not None and step < 0 and len(base.constant) > _SHORT
     return state.charge(mark_backwards(found) if turned else found)

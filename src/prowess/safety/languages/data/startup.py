@@ -306,8 +306,7 @@ def read_crontab(collector: Collector, view: View) -> None:
         user = _CRON_USER.match(command.text) if system else None
         if user is not None:
             command = command.cut(user.end(), len(command.text))
-        collector.emit(Act.PERSIST, make_spot(command), "cron", command.text)
-        collector.command(command)
+        collector.start("cron", command)
 
 
 def is_crontab(text: str) -> bool:
@@ -344,8 +343,7 @@ def read_registry(collector: Collector, view: View) -> None:
         for match in _REG_VALUE.finditer(view.text, start, end):
             command = view.cut(match.start(1), match.end(1))
             text = command.text.replace('\\"', '"').replace("\\\\", "\\")
-            collector.emit(Act.PERSIST, make_spot(command), "registry-run", text)
-            collector.command(command, "powershell")
+            collector.start("registry-run", command, text, "powershell")
 
 
 def read_git_settings(collector: Collector, root: Entry) -> None:

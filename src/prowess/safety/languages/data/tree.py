@@ -126,6 +126,11 @@ class Collector:
         if view.text.strip():
             self.snippets.setdefault((view.origin(0), view.text, language), Snippet(language, view))
 
+    def start(self, kind: str, view: View, text: str = "", language: str = "shell") -> None:
+        """Note a command that runs by itself from now on."""
+        self.emit(Act.PERSIST, make_spot(view), kind, text or view.text)
+        self.command(view, language)
+
     def prose(self, view: View) -> None:
         """Note a text that a person or a model reads."""
         if len(view.text) >= LONG_TEXT and " " in view.text:

@@ -170,26 +170,18 @@ def _strip_assignments(call: Argv) -> list[Datum]:
     return rest
 
 
-def _call_plain(call: Argv) -> Datum:
-    return _prefix(call, "nckaopieI")
-
-
-def _timeout(call: Argv) -> Datum:
-    return _prefix(call, "ks", frozenset(("--signal", "--kill-after")), skip=1)
-
-
-def _call_operand(call: Argv) -> Datum:
-    return _prefix(call, "wEo", skip=1)
+def _prefixed(call: Argv) -> Datum:
+    """Programs that run the command behind their own options and operands."""
+    rows: list[dict[str, str]] = load_table(PROGRAMS, "prefixes")
+    row = next(row for row in rows if call.name in row["names"].split())
+    words = row["valued"].split()
+    return _prefix(call, words[0], frozenset(words[1:]), len(row.get("operands", "").split()))
 
 
 def _command(call: Argv) -> Datum:
     if any(text in ("-v", "-V") for text in call.texts[:1]):
         return EMPTY
     return _prefix(call)
-
-
-def _exec(call: Argv) -> Datum:
-    return _prefix(call, "a") if call.args else EMPTY
 
 
 def _xargs(call: Argv) -> Datum:
@@ -239,7 +231,7 @@ def _shell_text(call: Argv) -> Datum:
 
 
 _PREFIXES = name_handlers(
-    _sudo, _env, _call_plain, _command, _exec, _timeout, _call_operand, _xargs, _shell_text,
+    _sudo, _env, _prefixed, _command, _xargs, _shell_text,
 )  # fmt: skip
 _MODULES = {
     "text": texts.HANDLERS,
