@@ -301,7 +301,7 @@ _EFFECTS: dict[str, Effect] = {
         # What happens to files and the environment.
         io.open_file, io.write_handle, io.dump_data, io.read_path, io.write_path, io.open_named,
         io.pack_file, io.make_archive, io.copy_file, io.remove_file, io.change_mode, io.make_path,
-        io.find_home, io.join_parts, io.join_to_path, io.keep_path, io.list_folder, io.walk_folder,
+        io.find_home, io.join_to_path, io.keep_path, io.list_folder, io.walk_folder,
         io.read_environment, io.update_environment,
         # What is read, decoded, revived and reached by name.
         effects.read_variable, effects.revive_object, effects.import_module, effects.get_attribute,

@@ -1,6 +1,6 @@
 """What expressions come to, walked once each, and what assignments change.
 
-Calls are left to `functions`, which registers itself here.
+Calls are left to `functions`, which adds itself to the handlers.
 """
 
 import ast
@@ -133,7 +133,7 @@ def evaluate(state: Walker, node: ast.expr | None) -> Value:
     """Return what is known of an expression, noting what it does."""
     if node is None:
         return UNKNOWN
-    handler = _HANDLERS.get(type(node))
+    handler = HANDLERS.get(type(node))
     if handler is None or not state.enter(node):
         return UNKNOWN
     try:
@@ -342,10 +342,6 @@ def _join_text(state: Walker, node: ast.JoinedStr) -> Value:
     return state.charge(replace(found, constant=text, sketch="") if whole else found)
 
 
-def _format(state: Walker, node: ast.FormattedValue) -> Value:
-    return evaluate(state, node.value)
-
-
 def _sequence(state: Walker, node: ast.List | ast.Tuple | ast.Set) -> Value:
     found: list[Value] = []
     open_ended = False
@@ -394,7 +390,7 @@ def _comparison(state: Walker, node: ast.Compare) -> Value:
     return UNKNOWN
 
 
-def _inner(state: Walker, node: ast.Await | ast.Starred) -> Value:
+def _inner(state: Walker, node: ast.Await | ast.Starred | ast.FormattedValue) -> Value:
     return evaluate(state, node.value)
 
 
@@ -415,7 +411,8 @@ def _lambda(state: Walker, node: ast.Lambda) -> Value:
     return Value(function=function)
 
 
-_HANDLERS: dict[type[ast.expr], Evaluate] = {
+# Calls and comprehensions are added by `functions`, statements in an expression by `statements`.
+HANDLERS: dict[type[ast.expr], Evaluate] = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Attribute: _attribute,
@@ -423,7 +420,7 @@ _HANDLERS: dict[type[ast.expr], Evaluate] = {
     ast.BinOp: _binary,
     ast.UnaryOp: _unary,
     ast.JoinedStr: _join_text,
-    ast.FormattedValue: _format,
+    ast.FormattedValue: _inner,
     ast.List: _sequence,
     ast.Tuple: _sequence,
     ast.Set: _sequence,
@@ -438,11 +435,6 @@ _HANDLERS: dict[type[ast.expr], Evaluate] = {
     ast.NamedExpr: _walrus,
     ast.Lambda: _lambda,
 }
-
-
-def register(kind: type[ast.expr], handler: Evaluate) -> None:
-    """Let another module say what a kind of expression comes to."""
-    _HANDLERS[kind] = handler
 
 
 _TARGETS_MAX_ITEMS = 256

@@ -93,14 +93,10 @@ def open_file(state: Walker, site: Site) -> Value:
     labels = NO_LABELS if written else label_file(state, site.node, path)
     if written:
         store(state, site.node, path, UNKNOWN)
-        if isinstance(mode.constant, str) and "w" in mode.constant:
-            _note_empty(state, site, path)
+        is_history = any(path_label(text) == "history" for text in path.texts())
+        if is_history and isinstance(mode.constant, str) and "w" in mode.constant:
+            state.emit(Act.WIPE, site.node, "history", path.text)
     return Value(name="open()", labels=labels, made_of=path, node=path.node)
-
-
-def _note_empty(state: Walker, site: Site, path: Value) -> None:
-    if any(path_label(text) == "history" for text in path.texts()):
-        state.emit(Act.WIPE, site.node, "history", path.text)
 
 
 def write_handle(state: Walker, site: Site) -> Value:
@@ -216,7 +212,7 @@ def show_bits(mode: int) -> str:
 
 
 def make_path(_state: Walker, site: Site) -> Value:
-    """`Path(part, …)`."""
+    """`Path(part, …)` and `os.path.join(part, …)`."""
     return join_path(site.args, site)
 
 
@@ -238,11 +234,6 @@ def join_path(parts: tuple[Value, ...], site: Site | None = None) -> Value:
         node=node,
         plain=False,
     )
-
-
-def join_parts(_state: Walker, site: Site) -> Value:
-    """`os.path.join(part, …)`."""
-    return join_path(site.args, site)
 
 
 def join_to_path(_state: Walker, site: Site) -> Value:

@@ -54,13 +54,9 @@ def read_workflow(collector: Collector, root: Entry) -> None:
         steps = job.get("steps").items or []
         runs = [step for step in steps if step.get("run").scalar is not None]
         for step in steps:
-            ref = Entry(
-                items=[
-                    *step.get("with", "ref").scalars(),
-                    *step.get("with", "repository").scalars(),
-                ]
-            )
-            head = next((item for item in ref.scalars() if _HEAD.search(item.text)), None)
+            given = step.get("with")
+            refs = (*given.get("ref").scalars(), *given.get("repository").scalars())
+            head = next((item for item in refs if _HEAD.search(item.text)), None)
             if outside and runs and head is not None:
                 collector.emit(Act.EXEC, find_place(head), "ci-injection", head.text, "input")
         for step in runs:
@@ -73,13 +69,8 @@ def _read_step(collector: Collector, step: Entry, environments: tuple[Entry, ...
     if script is None:
         return
     shell = step.get("shell").text
-    language = (
-        "python"
-        if shell.startswith("python")
-        else "powershell"
-        if shell in {"pwsh", "powershell"}
-        else "shell"
-    )
+    is_windows = shell in {"pwsh", "powershell"}
+    language = "powershell" if is_windows else "python" if shell[:6] == "python" else "shell"
     collector.command(script, language)
     for match in _UNTRUSTED.finditer(script.text):
         spot = Spot(script, match.start(), match.end())

@@ -115,9 +115,8 @@ def _value(collector: Collector, table: Entry, key: re.Match[str]) -> int:
 
 def read_ini(view: View) -> Entry:
     """Return an INI text (units, .npmrc, pip.conf, .gitconfig) as sections of lists of values."""
-    root = Entry(fields={}, spot=Spot(view, 0, 0))
     section: dict[str, Entry] = {}
-    put_field(root.fields if root.fields is not None else {}, "", Entry(fields=section))
+    sections = {"": Entry(fields=section)}
     last: Entry | None = None
     at = 0
     for line in view.text.splitlines(keepends=True):
@@ -125,24 +124,18 @@ def read_ini(view: View) -> Entry:
         body = line.strip()
         if not body or body[0] in "#;":
             continue
-        head = _SECTION.match(line)
-        if head is not None:
+        if head := _SECTION.match(line):
             section = {}
-            put_field(
-                root.fields if root.fields is not None else {},
-                head[2].strip(),
-                Entry(fields=section),
-            )
+            put_field(sections, head[2].strip(), Entry(fields=section))
             continue
-        key = (
-            None if line[0] in " \t" and last is not None and "=" not in body else _KEY.match(line)
-        )
+        goes_on = line[0] in " \t" and last is not None and "=" not in body
+        key = None if goes_on else _KEY.match(line)
         if key is not None:
             last = _ini_value(view, section, key, start)
         elif last is not None and last.items is not None:
             offset = start + line.index(body)
             last.items.append(Entry(scalar=view.cut(offset, offset + len(body))))
-    return root
+    return Entry(fields=sections, spot=Spot(view, 0, 0))
 
 
 def _ini_value(view: View, section: dict[str, Entry], key: re.Match[str], start: int) -> Entry:

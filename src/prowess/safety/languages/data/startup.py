@@ -209,14 +209,10 @@ def _elements(view: View) -> list[tuple[str, View]]:
     for match in _TAG.finditer(view.text):
         if previous is not None:
             found.append((_tag_name(previous[0]), _decode(view.cut(previous.end(), match.start()))))
-        if match[0].startswith("<!--"):
-            found.append(
-                ("comment", view.cut(match.start() + 4, max(match.end() - 3, match.start() + 4)))
-            )
-        elif match[0].startswith("<![CDATA["):
-            found.append(
-                ("cdata", view.cut(match.start() + 9, max(match.end() - 3, match.start() + 9)))
-            )
+        for mark, kind in (("<!--", "comment"), ("<![CDATA[", "cdata")):
+            if match[0].startswith(mark):
+                start = match.start() + len(mark)
+                found.append((kind, view.cut(start, max(match.end() - 3, start))))
         previous = match
     if previous is not None:
         found.append((_tag_name(previous[0]), view.cut(previous.end(), len(view.text))))

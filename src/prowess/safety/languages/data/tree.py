@@ -216,8 +216,8 @@ _MAX_KEY = 100
 _SHORTEST = 4
 _ADDRESS = re.compile(r"(?:https?|wss?)://\S{1,2000}")
 _BEFORE_COMMAND = (
-    r"\s*(?:\$\s+)?(?:sudo\s+(?:-\w+\s+)*)?(?:[A-Z_][A-Z0-9_]*=\S*\s+){0,4}"
-    r"(?:/?(?:usr/|bin/|local/|opt/|homebrew/){0,4})"
+    r"\s*(?:\$\s+)?(?:sudo\s+(?:-\w+\s+)*)?(?:[A-Z_][A-Z0-9_]*=\S*\s+){{0,4}}"
+    r"(?:/?(?:usr/|bin/|local/|opt/|homebrew/){{0,4}})"
 )
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SHELLY = re.compile(r"https?://|ftp://|\||&&|\$\(|`|/dev/tcp/|\s-{1,2}[a-zA-Z]|>\s*[~/.$]|\bsh\b")
@@ -232,15 +232,8 @@ def words(key: str) -> frozenset[str]:
 
 
 @cache
-def _matcher(key: str, frame: str) -> re.Pattern[str]:
-    written = load_pattern(NAMES, "patterns", key).pattern
-    return re.compile(frame.format(written), re.IGNORECASE)
-
-
-@cache
-def _begins() -> re.Pattern[str]:
-    commands = load_pattern(NAMES, "patterns", "commands").pattern
-    return re.compile(_BEFORE_COMMAND + rf"(?:{commands})(?=\s|$)")
+def _matcher(key: str, frame: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    return re.compile(frame.format(load_pattern(NAMES, "patterns", key).pattern), flags)
 
 
 def is_command_key(key: str) -> bool:
@@ -259,7 +252,8 @@ def looks_like_command(text: str) -> bool:
         return False
     if _matcher("piped", "{}").search(text):
         return True
-    return _begins().match(text) is not None and _SHELLY.search(text) is not None
+    begins = _matcher("commands", _BEFORE_COMMAND + r"(?:{})(?=\s|$)", 0)
+    return begins.match(text) is not None and _SHELLY.search(text) is not None
 
 
 def language_of(text: str) -> str:

@@ -378,7 +378,7 @@ _EFFECTS: dict[str, Effect] = {
         machine.make_pattern, machine.read_environment, machine.read_variable,
         machine.read_variables, machine.assign, machine.get_by_name, ask, send_http, open_socket,
         connect, send_raw, open_request, visit, pipe, io.change_mode, io.copy_file,
-        io.write_handle, io.join_parts, io.resolve_host, effects.forget_origin, effects.decrypt,
+        io.write_handle, io.make_path, io.resolve_host, effects.forget_origin, effects.decrypt,
     )
 }  # fmt: skip
 
