@@ -17,7 +17,7 @@ from functools import partial
 from html import unescape
 from urllib.parse import unquote_to_bytes
 
-from prowess.reading.views import Rewriter, View
+from prowess.reading.views import Rewriter, View, rewrite
 from prowess.safety.intake.file_types import unpack
 
 _READABLE_SHARE = 0.85
@@ -285,17 +285,13 @@ def spell_written(view: View, end: int) -> View:
 
     Signs of ASCII other than letters and blanks stay as they are: they are the syntax of the text.
     """
-    out, at = Rewriter(view), 0
-    for hit in _WRITTEN.finditer(view.text):
-        spelt = _spell(hit.group()) if hit.group()[0] == "&" or hit.end() <= end else ""
-        if spelt and (not spelt.isascii() or spelt.isalnum() or spelt == " "):
-            out.keep(at, hit.start())
-            out.put(spelt, hit.start())
-            at = hit.end()
-    if not at:
-        return view
-    out.keep(at, len(view.text))
-    return out.done("escapes")
+
+    def spell(hit: re.Match[str]) -> str:
+        spelt = _spell(hit[0]) if hit[0][0] == "&" or hit.end() <= end else ""
+        is_plain = not spelt or (spelt.isascii() and not spelt.isalnum() and spelt != " ")
+        return hit[0] if is_plain else spelt
+
+    return rewrite(view, _WRITTEN, spell, "escapes")
 
 
 def _spell(written: str) -> str:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from prowess.reading.views import View
+from prowess.reading.views import View, rewrite
 
 
 class PartKind(StrEnum):
@@ -227,6 +227,7 @@ _AFTER_SHELL = re.compile(
 # A rule of a malware scanner names what it looks for.
 _SIGNATURE = re.compile(r"\s*\$\w+\s*=\s*[\"/{]")
 _ROW = re.compile(r"^\s*\|")
+_ESCAPED_PIPE = re.compile(r"\\\|")
 
 
 def find_commands(view: View) -> Iterator[View]:
@@ -247,7 +248,9 @@ def find_commands(view: View) -> Iterator[View]:
         if not _SHAPE.search(command):
             continue
         at = start + _measure_command(command, text[start - 1 : start])
-        yield _unescape(view.cut(start, at)) if is_row else view.cut(start, at)
+        # In a table a pipe is written with a backslash before it.
+        inside = view.cut(start, at)
+        yield rewrite(inside, _ESCAPED_PIPE, lambda _pipe: "|") if is_row else inside
 
 
 def _measure_command(command: str, before: str) -> int:
@@ -259,11 +262,3 @@ def _measure_command(command: str, before: str) -> int:
     if stop := _AFTER_SHELL.search(command):
         return stop.end() if stop.group().startswith("|") else stop.start()
     return len(command)
-
-
-def _unescape(cell: View) -> View:
-    """In a table a pipe is written with a backslash before it."""
-    if "\\|" not in cell.text:
-        return cell
-    kept = [at for at, letter in enumerate(cell.text) if not cell.text.startswith("\\|", at)]
-    return cell.derive("".join(cell.text[at] for at in kept), kept)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from prowess.data import load_pattern, load_table, load_words
-from prowess.reading.views import Spot, View
+from prowess.reading.views import Spot, View, rewrite
 from prowess.safety.facts import Act, Fact, Reading, Snippet
 from prowess.safety.languages.decoding import decode_base
 from prowess.safety.languages.shell.facts import read_shell
@@ -192,20 +192,14 @@ def _tell_reverse_shells(notes: _Notes) -> None:
         notes.tell(Act.REVERSE_SHELL, "tcp", host[0] if host else "")
 
 
+_HIDING = re.compile(r"`(?=[A-Za-z])|'\s?\+\s?'|\"\s?\+\s?\"")
+
+
 def _unhide(view: View) -> View:
     """Take out the backticks and the `'a'+'b'` joints by which names are hidden."""
-    text = view.text
-    if "`" not in text and "'+'" not in text and '"+"' not in text:
+    if "`" not in view.text and "'+'" not in view.text and '"+"' not in view.text:
         return view
-    kept: list[int] = []
-    at = 0
-    for hidden in re.finditer(r"`(?=[A-Za-z])|'\s?\+\s?'|\"\s?\+\s?\"", text):
-        kept.extend(range(at, hidden.start()))
-        at = hidden.end()
-    kept.extend(range(at, len(text)))
-    if len(kept) == len(text):
-        return view
-    return view.derive("".join(text[index] for index in kept), kept, "joined")
+    return rewrite(view, _HIDING, lambda _joint: "", "joined")
 
 
 def _statements(text: str) -> list[tuple[int, int]]:

@@ -4,7 +4,7 @@ import re
 from functools import cache
 
 from prowess.data import load_pattern, load_table
-from prowess.reading.views import Spot, View
+from prowess.reading.views import Spot, View, rewrite
 from prowess.safety.facts import Act
 from prowess.safety.languages.data.tree import (
     NAMES,
@@ -16,7 +16,6 @@ from prowess.safety.languages.data.tree import (
     language_of,
     make_line,
     make_spot,
-    rewrite,
     run,
     set_variables,
     words,

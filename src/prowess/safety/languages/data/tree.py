@@ -12,12 +12,12 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from prowess.data import load_pattern, load_words
-from prowess.reading.views import Spot, View
+from prowess.reading.views import Spot, View, rewrite
 from prowess.safety.facts import Act, Fact, Reading, Snippet
 from prowess.safety.languages.decoding import LETTERS, character, join_halves
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 
 NAMES = "data/names"
@@ -324,20 +324,6 @@ _ESCAPE = re.compile(
 )
 _MAX_LINE = 4_000
 _AFTER_VALUE = re.compile(r"[ \t]*(?:[,}\]:]|$|//|#)", re.MULTILINE)
-
-
-def rewrite(view: View, pattern: re.Pattern[str], new: "Callable[[re.Match[str]], str]") -> View:
-    """Return `view` with `new` in place of each match, each character at its place."""
-    parts: list[str] = []
-    indices: list[int] = []
-    at = 0
-    for match in pattern.finditer(view.text):
-        parts += (view.text[at : match.start()], new(match))
-        indices.extend(range(at, match.start()))
-        indices.extend([match.start()] * len(parts[-1]))
-        at = match.end()
-    indices.extend(range(at, len(view.text)))
-    return view.derive("".join([*parts, view.text[at:]]), indices)
 
 
 def unescape(view: View, start: int, end: int) -> View:
