@@ -4,10 +4,10 @@ The oldest tricks in languages other than English are here too; their words are 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Any
 
 from prowess.data import read_table
 from prowess.reading.views import Spot, View
@@ -40,46 +40,29 @@ def find_text_marks(view: View, forbids: Forbids) -> Iterator[Sighting]:
         yield from _find_render_marks(view, forbids)
 
 
-class _RareMark(NamedTuple):
-    """A pattern, what to say of it, and the words without one of which it need not be tried."""
-
-    name: str
-    pattern: re.Pattern[str]
-    rule: str
-    message: str
-    words: tuple[str, ...]
-    confidence: Confidence
-
-
 @cache
-def _read_rare_marks() -> tuple[_RareMark, ...]:
-    return tuple(
-        _RareMark(
-            name,
-            re.compile(row["pattern"].replace("\n", "")),
-            row["rule"],
-            row["message"],
-            tuple(row["words"]),
-            Confidence(row.get("confidence", "high")),
-        )
-        for name, row in read_table("safety/prose/rare_marks.toml").items()
-    )
+def _read_rare_marks() -> tuple[tuple[str, dict[str, Any], re.Pattern[str]], ...]:
+    """Return the marks by name; without one of the words of its row a pattern need not be tried."""
+    rows = read_table("safety/prose/rare_marks.toml").items()
+    return tuple((name, row, re.compile(row["pattern"].replace("\n", ""))) for name, row in rows)
 
 
 def _find_rare_marks(view: View, lowered: str) -> Iterator[Sighting]:
     # In prose a pool may be what a monitor watches; in a script or a setting it is used.
     is_prose = view.path.endswith((".md", ".txt"))
-    for mark in _read_rare_marks():
-        if not any(word in lowered for word in mark.words):
+    for name, row, pattern in _read_rare_marks():
+        if not any(word in lowered for word in row["words"]):
             continue
-        level = Level.INFO if mark.name == "pool" and is_prose else None
-        for found in mark.pattern.finditer(view.text):
-            if mark.name == "piped" and _is_read_elsewhere(view.path, found.group()):
+        level = Level.INFO if name == "pool" and is_prose else None
+        confidence = Confidence(row.get("confidence", "high"))
+        for found in pattern.finditer(view.text):
+            if name == "piped" and _is_read_elsewhere(view.path, found.group()):
                 continue
-            if mark.name == "password-trap" and _SIGNATURE.search(_line_around(view.text, found)):
+            if name == "password-trap" and _SIGNATURE.search(_line_around(view.text, found)):
                 continue
-            spot = Spot(view, found.start(), found.end())
-            yield Sighting(mark.rule, spot, mark.message, mark.confidence, level)
+            yield Sighting(
+                row["rule"], Spot(view, *found.span()), row["message"], confidence, level
+            )
 
 
 _READ = (".md", ".mdx", ".txt", ".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".tsx")
@@ -256,25 +239,14 @@ _SCRIPTS = re.compile(
 _FILE = "safety/prose/other_languages.toml"
 
 
-class _Trick(NamedTuple):
-    """A pattern in several languages, and what to say where it stands."""
-
-    rule: str
-    message: str
-    pattern: re.Pattern[str]
-
-
 @cache
-def _read_tricks() -> tuple[_Trick, ...]:
-    return tuple(
-        _Trick(row["rule"], row["message"], _join_patterns(row["patterns"].values()))
-        for row in read_table(_FILE)["tricks"]
-    )
-
-
-def _join_patterns(patterns: Iterable[str]) -> re.Pattern[str]:
-    rows = ("".join(pattern.splitlines()) for pattern in patterns)
-    return re.compile("|".join(rows), re.IGNORECASE)
+def _read_tricks() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+    """Return the tricks: a rule, what to say, and a pattern in several languages."""
+    found = []
+    for row in read_table(_FILE)["tricks"]:
+        forms = "|".join("".join(form.splitlines()) for form in row["patterns"].values())
+        found.append((row["rule"], row["message"], re.compile(forms, re.IGNORECASE)))
+    return tuple(found)
 
 
 @cache

@@ -179,7 +179,7 @@ def _attribute(state: Walker, node: ast.Attribute) -> Value:
 
 def find_attribute(state: Walker, base: Value, node: ast.Attribute) -> Value:
     """Return an attribute of a value."""
-    found = state.get_member(base, node, Value(constant=node.attr, plain=True))
+    found = state.language.get_member(state, base, node, Value(constant=node.attr, plain=True))
     return found or _python_attribute(state, base, node)
 
 
@@ -235,7 +235,7 @@ def _subscript(state: Walker, node: ast.Subscript) -> Value:
     if isinstance(node.slice, ast.Slice):
         return _slice(state, base, node.slice)
     key = evaluate(state, node.slice)
-    found = state.get_member(base, node, key)
+    found = state.language.get_member(state, base, node, key)
     if found is not None:
         return found
     if base.name == "os.environ":
@@ -464,7 +464,7 @@ def _unpack(state: Walker, targets: list[ast.expr], value: Value) -> None:
 
 def _set_attribute(state: Walker, target: ast.Attribute, value: Value) -> None:
     base = evaluate(state, target.value)
-    if state.set_member(base, target, Value(constant=target.attr), value):
+    if state.language.set_member(state, base, target, Value(constant=target.attr), value):
         return
     if base.name.startswith("self:"):
         owner = base.name[5:]
@@ -482,7 +482,7 @@ def _set_attribute(state: Walker, target: ast.Attribute, value: Value) -> None:
 def _set_member(state: Walker, target: ast.Subscript, value: Value) -> None:
     base = evaluate(state, target.value)
     key = UNKNOWN if isinstance(target.slice, ast.Slice) else evaluate(state, target.slice)
-    if state.set_member(base, target, key, value):
+    if state.language.set_member(state, base, target, key, value):
         return
     if base.name == "os.environ":
         state.emit(Act.SETENV, target, key.text, value.text, value.labels)

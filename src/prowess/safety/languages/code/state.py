@@ -140,9 +140,9 @@ class Language:
     find_name: "Callable[[Walker, str], Value | None]"
     # What a call may be, the first that knows it says what it gives.
     attempts: tuple[Attempt, ...]
-    # What `a.b` is, and what setting it does, where that is not as in Python.
-    get_member: "Callable[[Walker, Value, ast.expr, Value], Value | None] | None" = None
-    set_member: "Callable[[Walker, Value, ast.expr, Value, Value], bool] | None" = None
+    # What `a.b` is, and whether setting it was done, where that is not as in Python.
+    get_member: "Callable[[Walker, Value, ast.expr, Value], Value | None]" = lambda *_given: None
+    set_member: "Callable[[Walker, Value, ast.expr, Value, Value], bool]" = lambda *_given: False
 
 
 @dataclass(slots=True)
@@ -216,16 +216,6 @@ class Walker:
     log_host: str = ""
     parts: dict[str, ast.expr] = field(default_factory=dict)
     unread: dict[str, None] = field(default_factory=dict)
-
-    def get_member(self, base: Value, node: ast.expr, key: Value) -> Value | None:
-        """Return a member where the language has its own way to it."""
-        own = self.language.get_member
-        return own(self, base, node, key) if own is not None else None
-
-    def set_member(self, base: Value, node: ast.expr, key: Value, value: Value) -> bool:
-        """Set a member where the language has its own way to it; False where it has not."""
-        own = self.language.set_member
-        return own(self, base, node, key, value) if own is not None else False
 
     @property
     def may_expand(self) -> bool:
