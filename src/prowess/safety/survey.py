@@ -162,19 +162,20 @@ def _guess(snippet: Snippet) -> str:
 
 
 def _read(language: str, snippet: Snippet) -> Reading | None:
-    if language in _FLOWING:
-        return _FLOWING[language](snippet.view, snippet.flow)
-    if language in _PLAIN:
-        return _PLAIN[language](snippet.view)
+    match language:
+        case "python":
+            return read_python(snippet.view, snippet.flow)
+        case "javascript":
+            return read_javascript(snippet.view, snippet.flow)
+        case "powershell":
+            return read_powershell(snippet.view)
+        case "other" | "compiled":
+            is_script = language == "other"
+            return read_script(snippet.view) if is_script else read_compiled(snippet.view)
+        case "data":
+            return read_data(snippet.view)
     is_shell = language == "shell" or looks_like_shell(snippet.view.text)
     return read_shell(snippet.view, snippet.flow) if is_shell else None
-
-
-_FLOWING = {"python": read_python, "javascript": read_javascript}
-_PLAIN = {
-    "powershell": read_powershell, "other": read_script, "compiled": read_compiled,
-    "data": read_data,
-}  # fmt: skip
 
 
 def find_interpreted_language(interpreter: str) -> str:
