@@ -4,15 +4,14 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from prowess.data import load_table
 from prowess.safety.facts import Act
 from prowess.safety.languages.shell.network import fetch, guess_name, send
 from prowess.safety.languages.shell.state import (
     EMPTY,
-    PROGRAMS,
     Argv,
     Datum,
     Options,
+    find_row,
     load_matcher,
     load_names,
     name_handlers,
@@ -306,15 +305,9 @@ def _run_in_environment(call: Argv, verb: str) -> Datum:
     return call.shell.invoke(rest, call.stdin)
 
 
-def find_manager(name: str) -> dict[str, str] | None:
-    """Return how a package manager is told what to install; `None` for any other program."""
-    rows: list[dict[str, str]] = load_table(PROGRAMS, "managers")
-    return next((row for row in rows if name in row["names"].split()), None)
-
-
 def manage(call: Argv) -> Datum:
     """Note what a package manager installs, from where, and what it then runs."""
-    row, texts = find_manager(call.name) or {}, call.texts
+    row, texts = find_row("managers", call.name), call.texts
     runs = "runs" in row and "run" in texts[:8] and texts[0] != "tool"
     given = split_options(call.args[: texts.index("run")] if runs else call.args, row["valued"])
     name = row.get("as", call.name)

@@ -26,6 +26,7 @@ from prowess.safety.languages.shell.state import (
     Ledger,
     Shell,
     fill,
+    find_row,
     join,
     load_matcher,
     load_names,
@@ -172,8 +173,7 @@ def _strip_assignments(call: Argv) -> list[Datum]:
 
 def _prefixed(call: Argv) -> Datum:
     """Programs that run the command behind their own options and operands."""
-    rows: list[dict[str, str]] = load_table(PROGRAMS, "prefixes")
-    row = next(row for row in rows if call.name in row["names"].split())
+    row = find_row("prefixes", call.name)
     words = row["valued"].split()
     return _prefix(call, words[0], frozenset(words[1:]), len(row.get("operands", "").split()))
 
@@ -533,8 +533,8 @@ def looks_like_shell(text: str) -> bool:
 
 def _installs(name: str, words: list[str]) -> bool:
     """Whether a verb of a package manager and a name below another follow: no English does."""
-    row = development.find_manager(name)
-    named = row is not None and words[0] in row["verbs"].replace("!", "").split()
+    row = find_row("managers", name)
+    named = "verbs" in row and words[0] in row["verbs"].replace("!", "").split()
     return named and bool(re.search(r"\w[/:]\w", words[1]))
 
 

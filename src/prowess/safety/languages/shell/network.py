@@ -4,16 +4,15 @@ import re
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from prowess.data import load_table
 from prowess.safety.facts import Act
 from prowess.safety.languages.shell.state import (
     EMPTY,
     NOTHING,
-    PROGRAMS,
     SHELL_OUTPUT,
     Argv,
     Datum,
     Options,
+    find_row,
     load_matcher,
     name_handlers,
     split_options,
@@ -50,8 +49,7 @@ def send(call: Argv, url: str, how: str, labels: frozenset[str]) -> None:
 
 def _request(call: Argv) -> Datum:
     """Programs that ask a server: what goes along, and where the answer is put."""
-    rows: list[dict[str, str]] = load_table(PROGRAMS, "requests")
-    row = next(row for row in rows if call.name in row["names"].split())
+    row = find_row("requests", call.name)
     given = split_options(call.args, row["valued"])
     if given.has(row.get("unchecked", "")):
         call.tell(Act.DISABLE, "tls", call.name.rstrip("2"))
