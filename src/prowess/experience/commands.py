@@ -10,7 +10,6 @@ file's name, so a name ends where its script does.
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -176,42 +175,17 @@ _WRITES = re.compile(r"(?<![0-9&>=-])(?:>>?|&>)\s*(?!/dev/null|&|=)\S")
 _TEE = re.compile(r"\|\s*tee\s")
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """What programs are called, each set as `commands.toml` has it."""
-
-    before: frozenset[str]
-    runners: frozenset[tuple[str, ...]]
-    interpreters: frozenset[str]
-    scripts: frozenset[str]
-    with_modes: frozenset[str]
-    two_modes: frozenset[str]
-    options: Mapping[str, frozenset[str]]
-    looks: frozenset[str]
-    filters: frozenset[str]
-    usual: frozenset[str]
-    general: frozenset[str]
-    at_hand: frozenset[str]
+@cache
+def _names(key: str) -> frozenset[str]:
+    """Return a list of `commands.toml`; what is more than one word stands in a list of texts."""
+    groups = read_table("experience/commands.toml").values()
+    held = next(group[key] for group in groups if key in group)
+    return read_words(held) if isinstance(held, str) else frozenset(held)
 
 
 @cache
-def _names() -> _Names:
-    table = read_table("experience/commands.toml")
-    programs, modes, weight = table["programs"], table["modes"], table["weight"]
-    return _Names(
-        before=read_words(programs["before"]),
-        runners=frozenset(tuple(line.split()) for line in programs["runners"]),
-        interpreters=read_words(programs["interpreters"]),
-        scripts=read_words(programs["script_endings"]),
-        with_modes=read_words(modes["one"]),
-        two_modes=frozenset(modes["two"]),
-        options={name: read_words(words) for name, words in modes["options"].items()},
-        looks=frozenset(weight["looks"]),
-        filters=read_words(weight["filters"]),
-        usual=frozenset(weight["usual"]),
-        general=frozenset((*weight["general"], *weight["usual"], *weight["looks"])),
-        at_hand=frozenset(weight["at_hand"]),
-    )
+def _find_general() -> frozenset[str]:
+    return frozenset().union(*(_names(key) for key in ("general", "usual", "looks")))
 
 
 # A longer command holds a text, in which a dash is no option.
@@ -222,13 +196,13 @@ _LOOK_WEIGHT, _USUAL_WEIGHT, _AT_HAND_WEIGHT, _WEIGHT = 0.1, 0.4, 0.5, 1.0
 
 @cache
 def _compile_shortened() -> re.Pattern[str]:
-    names = "|".join(sorted(_names().filters - {"tee"}))
+    names = "|".join(sorted(_names("filters") - {"tee"}))
     return re.compile(rf"\s*(?:2>&1|[12&]?>\s?/dev/null|\|\s*(?:{names})(?=\s|\Z)[^|]*)")
 
 
 @cache
 def _compile_filtered() -> re.Pattern[str]:
-    return re.compile(rf"\|\s*(?:{'|'.join(sorted(_names().filters))})(?:\s[^|]*)?\Z")
+    return re.compile(rf"\|\s*(?:{'|'.join(sorted(_names('filters')))})(?:\s[^|]*)?\Z")
 
 
 def split_line(command: str) -> tuple[str, ...]:
@@ -251,30 +225,30 @@ def summarize_command(part: str) -> CommandGist:
     """Return which programs one command runs, and how much that says."""
     piped = list(_split_pipe(part[:_MOST_READ]))
     names = [name for name in (_program(one) for one in piped) if name] or ["?"]
-    kept = [names[0], *(name for name in names[1:] if name not in _names().filters)]
+    kept = [names[0], *(name for name in names[1:] if name not in _names("filters"))]
     writes = (">" in part or "|" in part) and bool(_WRITES.search(part) or _TEE.search(part))
-    if all(name in _names().looks for name in kept) and not writes:
+    if all(name in _names("looks") for name in kept) and not writes:
         return CommandGist(" | ".join(kept), _LOOK_WEIGHT, is_look=True)
-    kept = [name for name in kept if name not in _names().looks] or kept
+    kept = [name for name in kept if name not in _names("looks")] or kept
     return CommandGist(" | ".join(kept), max(map(_weight, kept)), is_look=False)
 
 
 def is_general(name: str) -> bool:
     """Return whether what `summarize_command` or a gesture is called says nothing about a task."""
-    return all(one in _names().general or one in _names().at_hand for one in name.split(" | "))
+    return all(one in _find_general() or one in _names("at_hand") for one in name.split(" | "))
 
 
 def _weight(name: str) -> float:
-    if name in _names().at_hand:
+    if name in _names("at_hand"):
         return _AT_HAND_WEIGHT
-    return _USUAL_WEIGHT if name in _names().usual or name in _names().looks else _WEIGHT
+    return _USUAL_WEIGHT if name in _names("usual") or name in _names("looks") else _WEIGHT
 
 
 def find_programs(part: str) -> tuple[str, ...]:
     """Return the programs that one command needs, without their modes."""
     first = (_unwrap(_words(one))[:1] for one in _split_pipe(part[:_MOST_READ]))
     names = (words[0].rsplit("/", 1)[-1] for words in first if words and words[0][:1] not in "./~")
-    usable = (name for name in names if name not in _names().looks and _PROGRAM.fullmatch(name))
+    usable = (name for name in names if name not in _names("looks") and _PROGRAM.fullmatch(name))
     return tuple(dict.fromkeys(usable))
 
 
@@ -311,7 +285,7 @@ def _keep_telling(part: str) -> list[str]:
     if "|" not in part:
         return [part]
     first, *others = [*_split_pipe(part), ""]
-    return [first, *(one for one in others if _program(one) not in _names().filters)]
+    return [first, *(one for one in others if _program(one) not in _names("filters"))]
 
 
 def _option_name(word: str) -> str:
@@ -323,7 +297,7 @@ def _option_name(word: str) -> str:
 def find_script(part: str) -> str:
     """Return the name of the script that one command runs by an interpreter; empty where none."""
     for word in _words(part[:_MOST_READ])[:_MOST_PARTS]:
-        if read_ending(word) in _names().scripts:
+        if read_ending(word) in _names("script_endings"):
             return word.rsplit("/", 1)[-1]
     return ""
 
@@ -350,18 +324,19 @@ def _program(part: str) -> str:
     if not words:
         return ""
     name = re.sub(r"(?<=[a-z])[\d.]+\Z", "", words[0].rsplit("/", 1)[-1])
-    if name in _names().interpreters and (how := _how_run(words[1:], part)):
+    if name in _names("interpreters") and (how := _how_run(words[1:], part)):
         return how if how not in {"-c", "here", "script"} else f"{name} {how}"
-    if name not in _names().with_modes:
-        return "script" if read_ending(name) in _names().scripts else name
-    given = _names().options.get(name, frozenset())
+    if name not in _names("one"):
+        return "script" if read_ending(name) in _names("script_endings") else name
+    options = read_table("experience/commands.toml")["modes"]["options"]
+    given = options.get(name, "").split()
     modes = [
         word
         for at, word in enumerate(words[1:])
         if _MODE.fullmatch(word) and words[at] not in given
     ]
     mode = f"{name} {modes[0]}" if modes else name
-    return f"{mode} {modes[1]}" if mode in _names().two_modes and len(modes) > 1 else mode
+    return f"{mode} {modes[1]}" if mode in _names("two") and len(modes) > 1 else mode
 
 
 def _words(part: str) -> list[str]:
@@ -384,10 +359,10 @@ def _unquote(hit: re.Match[str]) -> str:
 def _unwrap(words: list[str]) -> list[str]:
     at = 0
     while at < len(words):
-        if tuple(words[at : at + 2]) in _names().runners or words[at] == "timeout":
+        if " ".join(words[at : at + 2]) in _names("runners") or words[at] == "timeout":
             at += 2
         elif (
-            words[at] in _names().before
+            words[at] in _names("before")
             or _ASSIGNED.match(words[at])
             or (at and words[at][:1] == "-")
         ):

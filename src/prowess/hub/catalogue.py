@@ -160,8 +160,7 @@ class Catalogue:
         rows = connection.execute(query).all()
         like = find_lookalike(name, [row.name for row in rows if row.name != name])
         for row in rows:
-            is_like = like is not None and row.name == like.trusted
-            if row.name == name or row.joined in kin or is_like:
+            if row.name in {name, like} or row.joined in kin:
                 # The first one of all, so that no chain has to be followed.
                 return int(row.resembles or row.id)
         return None

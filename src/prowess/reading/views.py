@@ -13,7 +13,7 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from functools import cache, lru_cache
 
@@ -155,6 +155,23 @@ class Rewriter:
         if step and chain[-1:] != (step,):
             chain = (*chain, step)
         return View(self._view.path, "".join(self._pieces), self._origins, chain)
+
+
+def rewrite(
+    view: View, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str], step: str = ""
+) -> View:
+    """Return `view` with `new` in place of each match; the view itself where nothing changes."""
+    out, at = Rewriter(view), 0
+    for match in pattern.finditer(view.text):
+        text = new(match)
+        if text != match[0]:
+            out.keep(at, match.start())
+            out.put(text, match.start())
+            at = match.end()
+    if not at:
+        return view
+    out.keep(at, len(view.text))
+    return out.done(step)
 
 
 # What a scientist writes beside Latin letters (alpha, mu, sigma) is no disguise by itself.

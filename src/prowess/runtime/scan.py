@@ -217,7 +217,7 @@ class ScanService:
         if target.problem:
             return Scanned(target, chosen, failed(target.problem))
         like = find_lookalike(target.name, self._trusted()) if target.name else None
-        _, card = self.find_report(target, chosen, "" if like is None else like.trusted)
+        _, card = self.find_report(target, chosen, like or "")
         report = card.report
         if report.findings:
             digest, given = card.known.content_hash, self.accepted()

@@ -63,16 +63,6 @@ def read_groups() -> tuple[VariableGroup, ...]:
     )
 
 
-@cache
-def _groups_by_key() -> dict[str, VariableGroup]:
-    return {key: group for group in read_groups() for key in group.keys}
-
-
-@cache
-def _groups_by_prefix() -> dict[str, VariableGroup]:
-    return {prefix: group for group in read_groups() for prefix in group.prefixes}
-
-
 # How text and time are shown; harmless in every program.
 ALWAYS_ALLOWED = read_words("LANG LANGUAGE TZ TERM COLORTERM NO_COLOR FORCE_COLOR")
 ALWAYS_ALLOWED_PREFIXES = ("LC_",)
@@ -113,13 +103,11 @@ def comparable(key: str) -> str:
 
 def find_group(key: str) -> VariableGroup | None:
     """Return the group for which no skill may set `key`, or None."""
-    key = comparable(key)
-    if found := _groups_by_key().get(key):
-        return found
-    prefixes = _groups_by_prefix()
-    started = (prefixes[start] for start in prefixes if key.startswith(start))
-    formed = (group for group in read_groups() if group.has_form_of(key))
-    return next(started, None) or next(formed, None)
+    key, groups = comparable(key), read_groups()
+    listed = (group for group in groups if key in group.keys)
+    started = (group for group in groups if group.prefixes and key.startswith(group.prefixes))
+    formed = (group for group in groups if group.has_form_of(key))
+    return next(listed, None) or next(started, None) or next(formed, None)
 
 
 def denied_group(key: str) -> str | None:

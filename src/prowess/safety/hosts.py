@@ -244,17 +244,10 @@ def read_installers() -> tuple[OfficialInstaller, ...]:
     return tuple(rows)
 
 
-@cache
-def _installers_by_host() -> dict[str, list[OfficialInstaller]]:
-    found: dict[str, list[OfficialInstaller]] = {}
-    for row in read_installers():
-        found.setdefault(row.host, []).append(row)
-    return found
-
-
 _HTTPS_PORT = 443
 
 
+@lru_cache(maxsize=4096)
 def find_installer(url: str) -> OfficialInstaller | None:
     """Return who documents `url` as an installer: https, the exact host, the path by segments."""
     # Controls and backslashes are read differently by each client: such an address is nobody's.
@@ -267,13 +260,10 @@ def find_installer(url: str) -> OfficialInstaller | None:
         return None
     if parts.scheme.lower() != "https" or "@" in parts.netloc or port not in {None, _HTTPS_PORT}:
         return None
-    rows = _installers_by_host().get((parts.hostname or "").removesuffix("."), ())
+    host = (parts.hostname or "").removesuffix(".")
     path = unquote(unquote(parts.path))
     if ".." in path.split("/"):
         return None
-    return next((row for row in rows if _covers(row.prefix, path)), None)
-
-
-def _covers(prefix: str, path: str) -> bool:
-    whole = prefix.rstrip("/")
-    return path == whole or path.startswith(f"{whole}/")
+    rows = (row for row in read_installers() if row.host == host)
+    # At a segment's end: "/uv" is the beginning of "/uv/install.sh", not of "/uvx".
+    return next((row for row in rows if f"{path}/".startswith(f"{row.prefix.rstrip('/')}/")), None)

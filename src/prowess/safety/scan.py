@@ -210,10 +210,7 @@ def _check_skill_name(intake: Intake, options: ScanOptions) -> Iterator[_Sighted
     if like := find_lookalike(options.skill, options.trusted_names):
         path = next((source.path for source in intake.sources), "")
         spot = Spot(View.raw(path, ""), 0, 0)
-        yield (
-            Sighting("name-lookalike", spot, f"its name looks like {like.trusted}"),
-            Surroundings(),
-        )
+        yield (Sighting("name-lookalike", spot, f"its name looks like {like}"), Surroundings())
 
 
 def _make_findings(

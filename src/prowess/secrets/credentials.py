@@ -439,10 +439,6 @@ def _match_at(
             yield hit
 
 
-def _is_given(value: str) -> bool:
-    return not _is_placeholder(value)
-
-
 def _is_placeholder(value: str) -> bool:
     return _PLACEHOLDER.fullmatch(value.rstrip(_TAIL)) is not None
 
@@ -480,25 +476,18 @@ def _is_any(_value: str) -> bool:
     return True
 
 
-def _search_whole(pattern: re.Pattern[str]) -> _Search:
-    def search(text: str, places: Sequence[int]) -> Iterator[Span]:
-        yield from (hit.span() for hit in _match_at(pattern, text, places))
-
-    return search
-
-
 @cache
 def _read_searches() -> CueTable[_Search]:
     formats = (row for row in read_formats() if row.begins)
     return CueTable(
         (
-            *(Cued(_search_whole(row.pattern), row.marks, exact=True) for row in formats),
+            *(Cued(_search_value(row.pattern, _is_any), row.marks, exact=True) for row in formats),
             *(
                 Cued(_search_value(pattern, _is_any), cues)
                 for cues, pattern in read_patterns("formed")
             ),
             *(
-                Cued(_search_value(pattern, _is_given), cues)
+                Cued(_search_value(pattern, lambda value: not _is_placeholder(value)), cues)
                 for cues, pattern in read_patterns("carried")
             ),
             Cued(_search_value(_ASSIGNED, _is_made), _NAME_CUES),

@@ -7,7 +7,7 @@ from tests.rows import each_row
 
 from prowess.errors import PathError
 from prowess.host.writers.change import SkillFolder
-from prowess.safety.judging.packages import find_lookalike, normalise_name
+from prowess.safety.judging.packages import find_lookalike, strip_disguise
 from prowess.skills.catalog import merge
 from prowess.skills.model import Tier
 from prowess.testing import make_skill
@@ -33,14 +33,13 @@ def test_g26_a_name_that_looks_like_a_trusted_one_is_reported(name: str) -> None
 
     found = find_lookalike(name, TRUSTED)
 
-    assert found is not None
-    assert found.trusted in TRUSTED
+    assert found in TRUSTED
 
 
 def test_g26_two_names_that_read_the_same_have_one_normal_form() -> None:
     forms = ("Skill Creator", "skill_creator", "SKILL--CREATOR", "ski\u200bll-creator")
 
-    assert {normalise_name(form) for form in forms} == {"skill-creator"}
+    assert {strip_disguise(form) for form in forms} == {strip_disguise("skill-creator")}
 
 
 @pytest.mark.parametrize("name", ["../weather", "a/weather", "a\\weather", "..", "weather\0", "/"])

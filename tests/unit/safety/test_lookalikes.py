@@ -1,61 +1,47 @@
 """Names made to be taken for others are found, and honest neighbours are left alone."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
 from tests.rows import each_row
 
-from prowess.safety.judging.packages import (
-    Likeness,
-    find_lookalike,
-    find_package_lookalike,
-    normalise_name,
-)
+from prowess.safety.judging.packages import find_lookalike, find_package_lookalike
 
 TRUSTED = ("github", "slack", "notion", "skill-creator", "summarize", "1password", "gpt-4-tools")
 
 
 @each_row(
-    ("name", "trusted", "how"),
+    ("name", "trusted"),
     [
-        ("git\u200bhub", "github", Likeness.UNSEEN),
-        ("github\u00ad", "github", Likeness.UNSEEN),
-        ("gith\U000e0041ub", "github", Likeness.UNSEEN),
-        ("GitHub", "github", Likeness.CASE),
-        ("\uff47\uff49\uff54\uff48\uff55\uff42", "github", Likeness.CASE),
-        ("gíthüb", "github", Likeness.CASE),
-        ("g\u0456thub", "github", Likeness.LETTERS),
-        ("sla\u0441k", "slack", Likeness.LETTERS),
-        ("n\u03bftion", "notion", Likeness.LETTERS),
-        ("git-hub", "github", Likeness.SEPARATORS),
-        ("skill_creator", "skill-creator", Likeness.SEPARATORS),
-        ("skill--creator", "skill-creator", Likeness.SEPARATORS),
-        ("skill creator", "skill-creator", Likeness.SEPARATORS),
-        ("skillcreator", "skill-creator", Likeness.SEPARATORS),
-        ("g1thub", "github", Likeness.DIGITS),
-        ("sl4ck", "slack", Likeness.DIGITS),
-        ("n0t10n", "notion", Likeness.DIGITS),
-        ("lpassword", "1password", Likeness.DIGITS),
-        ("sumrnarize", "summarize", Likeness.DIGITS),
-        ("skiII-creator", "skill-creator", Likeness.DIGITS),
-        ("githubb", "github", Likeness.SLIP),
-        ("gihtub", "github", Likeness.SLIP),
-        ("gthub", "github", Likeness.SLIP),
-        ("notiom", "notion", Likeness.SLIP),
-        ("skill-craetor", "skill-creator", Likeness.SLIP),
-        ("skil-craetor", "skill-creator", Likeness.SLIP),
+        ("git\u200bhub", "github"),
+        ("github\u00ad", "github"),
+        ("gith\U000e0041ub", "github"),
+        ("GitHub", "github"),
+        ("\uff47\uff49\uff54\uff48\uff55\uff42", "github"),
+        ("gíthüb", "github"),
+        ("g\u0456thub", "github"),
+        ("sla\u0441k", "slack"),
+        ("n\u03bftion", "notion"),
+        ("git-hub", "github"),
+        ("skill_creator", "skill-creator"),
+        ("skill--creator", "skill-creator"),
+        ("skill creator", "skill-creator"),
+        ("skillcreator", "skill-creator"),
+        ("g1thub", "github"),
+        ("sl4ck", "slack"),
+        ("n0t10n", "notion"),
+        ("lpassword", "1password"),
+        ("sumrnarize", "summarize"),
+        ("skiII-creator", "skill-creator"),
+        ("githubb", "github"),
+        ("gihtub", "github"),
+        ("gthub", "github"),
+        ("notiom", "notion"),
+        ("skill-craetor", "skill-creator"),
+        ("skil-craetor", "skill-creator"),
     ],
 )
-def test_a_disguised_name_is_found_with_its_model_and_the_disguise(
-    name: str, trusted: str, how: Likeness
-) -> None:
-    found = find_lookalike(name, TRUSTED)
-
-    assert found is not None
-    assert (found.trusted, found.how) == (trusted, how)
-    assert trusted in found.message
-    assert how.sentence in found.message
+def test_a_disguised_name_is_found_with_its_model(name: str, trusted: str) -> None:
+    assert find_lookalike(name, TRUSTED) == trusted
 
 
 @each_row(
@@ -78,29 +64,6 @@ def test_a_trusted_name_near_another_trusted_one_is_no_lookalike() -> None:
 def test_a_short_name_is_not_compared_letter_by_letter() -> None:
     assert find_lookalike("gif", ("git",)) is None
     assert find_lookalike("g1t", ("git",)) is not None
-
-
-@each_row(
-    ("name", "normal"),
-    [
-        ("GitHub", "github"),
-        ("  git__hub  ", "git-hub"),
-        ("Skill \u2013 Creator!", "skill-creator"),
-        ("g\u0456t\u200bhub", "github"),
-        ("Crème brûlée", "creme-brulee"),
-        ("日本語", "日本語"),
-        ("../..", ""),
-    ],
-)
-def test_a_normal_name_is_what_a_reader_takes_it_for(name: str, normal: str) -> None:
-    assert normalise_name(name) == normal
-
-
-@given(st.text(max_size=40))
-def test_a_normal_name_is_normal_already(name: str) -> None:
-    once = normalise_name(name)
-
-    assert normalise_name(once) == once
 
 
 @each_row(

@@ -118,12 +118,6 @@ def test_what_stands_inside_a_heading_is_read_too() -> None:
         assert places == [PartKind.COMMENT, PartKind.HEADING, PartKind.CODE_SPAN]
 
 
-def test_a_quotation_is_known_as_one() -> None:
-    quotes = {part.view.text: part.is_quote for part in read("> said\n\nplain `a`\n")}
-
-    assert quotes == {"> said\n": True, "plain `a`\n": False, "a": False}
-
-
 def test_each_row_of_a_table_is_read_once() -> None:
     text = "| a | b |\n|---|---|\n| c | d |\n"
 

@@ -8,7 +8,7 @@ parameter that shows no value.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
@@ -254,14 +254,7 @@ def _note_sources(book: ParameterBook, text: str, source: ValueSource) -> None:
     for number, way, start, end in find_marks(text):
         stands_alone = not re.match(r"[\w./-]", text[end : end + 1])
         if way is Derivation.SAME and stands_alone:
-            before = text[max(start - 80, 0) : start]
-            noted = ValueSource(
-                deed=source.deed,
-                field=source.field,
-                name=source.name,
-                before=before,
-                target=source.target,
-            )
+            noted = replace(source, before=text[max(start - 80, 0) : start])
             book.entries[number].sources.append(noted)
 
 

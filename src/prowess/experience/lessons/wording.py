@@ -103,23 +103,24 @@ def _fits_span(text: str) -> bool:
     return "\n" not in text.strip() and len(text) <= _LONGEST_SPAN
 
 
-def _run(move: Move, texts: Texts) -> Order:
-    where = "On the device, run" if move.shape.deed is Deed.DEVICE_SHELL else "Run"
-    command = texts.get("command", "")
-    if _fits_span(command) or not _is_quotable(command):
-        return Order(f"{where} {format_code(command)}.")
-    return Order(f"{where}:", command.strip("\n"))
+# What is told whole where it is short, and in a block of its own else: which field, and how.
+_WHOLE: Mapping[Deed, tuple[str, str, str]] = MappingProxyType(
+    {
+        Deed.SHELL: ("command", "Run", "Run:"),
+        Deed.DEVICE_SHELL: ("command", "On the device, run", "On the device, run:"),
+        Deed.SCRIPT: ("content", "Run the script", "Run this script:"),
+        Deed.PATCH: ("content", "Apply the patch", "Apply this patch:"),
+    }
+)
 
 
-def _script(_move: Move, texts: Texts) -> Order:
-    script = texts.get("content", "")
-    if _fits_span(script) or not _is_quotable(script):
-        return Order(f"Run the script {format_code(script)}.")
-    return Order("Run this script:", script.strip("\n"))
-
-
-def _read(_move: Move, texts: Texts) -> Order:
-    return Order(f"Read {format_code(texts.get('path', 'the file'))}.")
+def _whole(move: Move, texts: Texts) -> Order:
+    field, inline, above = _WHOLE[move.shape.deed]
+    text = texts.get(field, "")
+    if _fits_span(text) or not _is_quotable(text):
+        most = _SHORT_TEXT if move.shape.deed is Deed.PATCH else _LONGEST_SPAN
+        return Order(f"{inline} {format_code(text, most)}.")
+    return Order(above, text.strip("\n"))
 
 
 def _write(_move: Move, texts: Texts) -> Order:
@@ -147,13 +148,6 @@ def _edit(_move: Move, texts: Texts) -> Order:
     )
 
 
-def _patch(_move: Move, texts: Texts) -> Order:
-    patch = texts.get("content", "")
-    if _fits_span(patch) or not _is_quotable(patch):
-        return Order(f"Apply the patch {format_code(patch, _SHORT_TEXT)}.")
-    return Order("Apply this patch:", patch.strip("\n"))
-
-
 def _gesture(move: Move, texts: Texts) -> Order:
     verb = move.shape.name.split(" ", 1)[0] or "tap"
     if verb == "swipe":
@@ -173,22 +167,6 @@ def _gesture(move: Move, texts: Texts) -> Order:
     return Order(f"{said} at about {move.place}." if move.place else f"{said} the screen.")
 
 
-def _type(_move: Move, texts: Texts) -> Order:
-    return Order(f"Type {format_code(texts.get('text', ''))}.")
-
-
-def _key(move: Move, _texts: Texts) -> Order:
-    return Order(f"Press {format_code(move.shape.name)}.")
-
-
-def _launch(move: Move, _texts: Texts) -> Order:
-    return Order(f"Open the app {format_code(move.shape.name)}.")
-
-
-def _wait(_move: Move, _texts: Texts) -> Order:
-    return Order("Wait until it is ready.")
-
-
 def _ask(move: Move, texts: Texts) -> Order:
     question = texts.get("question") or texts.get("instruction") or move.shape.name
     return Order(f"Ask the person: {format_code(question)}." if question else "Ask the person.")
@@ -205,18 +183,15 @@ def _tool(move: Move, texts: Texts) -> Order:
 
 _ORDERS: Mapping[Deed, Callable[[Move, Texts], Order]] = MappingProxyType(
     {
-        Deed.SHELL: _run,
-        Deed.DEVICE_SHELL: _run,
-        Deed.SCRIPT: _script,
-        Deed.READ: _read,
+        **dict.fromkeys(_WHOLE, _whole),
+        Deed.READ: lambda _, texts: Order(f"Read {format_code(texts.get('path', 'the file'))}."),
         Deed.WRITE: _write,
         Deed.EDIT: _edit,
-        Deed.PATCH: _patch,
         Deed.GESTURE: _gesture,
-        Deed.TYPE: _type,
-        Deed.KEY: _key,
-        Deed.LAUNCH: _launch,
-        Deed.WAIT: _wait,
+        Deed.TYPE: lambda _, texts: Order(f"Type {format_code(texts.get('text', ''))}."),
+        Deed.KEY: lambda move, _: Order(f"Press {format_code(move.shape.name)}."),
+        Deed.LAUNCH: lambda move, _: Order(f"Open the app {format_code(move.shape.name)}."),
+        Deed.WAIT: lambda _move, _texts: Order("Wait until it is ready."),
         Deed.ASK: _ask,
     }
 )
@@ -353,11 +328,6 @@ class _Word(NamedTuple):
     is_place: bool = False
     # Whether another part of the sentence begins behind it.
     ends: bool = False
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it says nothing by itself."""
-        return not self.is_place and self.text.casefold() in _words("small")
 
 
 def word_goals(goals: Sequence[str], parameters: Sequence[Parameter]) -> WordedGoal:

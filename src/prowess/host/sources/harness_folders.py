@@ -1,4 +1,9 @@
-"""Where other harnesses keep skills, commands and rules, for a person and in a project.
+"""Where other harnesses keep skills, commands and rules, and which project somebody works in.
+
+A call is about the project, and not the corner of it that is open: agents look for skills in parent
+folders themselves. Who names a folder is not trusted: it never makes the home folder, or one
+above it, a workspace, and on the way up folders of other people do not count, since anybody may put
+skills into a shared one. A fixed number of paths is looked at, and no folder is listed.
 
 Plugins contribute roots by their manifests; a path that leaves its plugin is refused by itself, and
 the others still count.

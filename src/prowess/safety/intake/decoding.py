@@ -5,19 +5,20 @@ One finder for each way of writing bytes. What was decoded counts only where it 
 
 import base64
 import binascii
-import bz2
 import lzma
 import re
 import sys
 import zlib
 from codecs import decode as codec
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from html import unescape
 from urllib.parse import unquote_to_bytes
 
-from prowess.reading.views import Rewriter, View
+from prowess.reading.views import Rewriter, View, rewrite
+from prowess.safety.intake.file_types import unpack
 
 _READABLE_SHARE = 0.85
 _SHORT = 24
@@ -36,7 +37,9 @@ _MEDIA = (
 
 def read_as_text(data: bytes) -> str | None:
     """Return the text that `data` holds, unpacked where it is compressed, or None."""
-    data = _unpack(data)
+    with suppress(zlib.error, OSError, EOFError, lzma.LZMAError):
+        # A broken stream is read as the bytes it is.
+        data = unpack(data, _MOST_UNPACKED)
     text = _read_utf16(data)
     if text is None:
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
@@ -68,23 +71,6 @@ def _read_utf16(data: bytes) -> str | None:
         if zeros.count(0) > len(data) * _ZERO_SHARE:
             return data.decode(encoding, "replace").removeprefix("\ufeff")
     return None
-
-
-def _unpack(data: bytes) -> bytes:
-    """Return what a compressed stream holds, up to a bound; other bytes as they are."""
-    try:
-        if data[:2] == b"\x1f\x8b":
-            return zlib.decompressobj(31).decompress(data, _MOST_UNPACKED)
-        if data[:1] == b"\x78" and data[1:2] in b"\x01\x5e\x9c\xda":
-            return zlib.decompressobj().decompress(data, _MOST_UNPACKED)
-        if data[:3] == b"BZh":
-            return bz2.BZ2Decompressor().decompress(data, _MOST_UNPACKED)
-        if data[:5] in (b"\xfd7zXZ", b"\x5d\x00\x00\x00\x04", b"\x5d\x00\x00\x80\x00"):
-            return lzma.LZMADecompressor(memlimit=1 << 26).decompress(data, _MOST_UNPACKED)
-    except (zlib.error, OSError, EOFError, lzma.LZMAError):
-        # A broken stream is read as the bytes it is.
-        return data
-    return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,17 +285,13 @@ def spell_written(view: View, end: int) -> View:
 
     Signs of ASCII other than letters and blanks stay as they are: they are the syntax of the text.
     """
-    out, at = Rewriter(view), 0
-    for hit in _WRITTEN.finditer(view.text):
-        spelt = _spell(hit.group()) if hit.group()[0] == "&" or hit.end() <= end else ""
-        if spelt and (not spelt.isascii() or spelt.isalnum() or spelt == " "):
-            out.keep(at, hit.start())
-            out.put(spelt, hit.start())
-            at = hit.end()
-    if not at:
-        return view
-    out.keep(at, len(view.text))
-    return out.done("escapes")
+
+    def spell(hit: re.Match[str]) -> str:
+        spelt = _spell(hit[0]) if hit[0][0] == "&" or hit.end() <= end else ""
+        is_plain = not spelt or (spelt.isascii() and not spelt.isalnum() and spelt != " ")
+        return hit[0] if is_plain else spelt
+
+    return rewrite(view, _WRITTEN, spell, "escapes")
 
 
 def _spell(written: str) -> str:

@@ -244,6 +244,11 @@ class SourceFile:
     lines: Lines
     view: View
 
+    @classmethod
+    def of(cls, path: str, text: str) -> "SourceFile":
+        """Return a text with its lines and the view of it as it is."""
+        return cls(path, text, Lines.of(text), View.raw(path, text))
+
 
 @dataclass(frozen=True, slots=True)
 class Intake:
@@ -333,12 +338,12 @@ class _IntakeRun:
         return Handling.BINARY, kind.value or "unknown binary"
 
     def _take_text(self, path: str, text: str, problem: str = "") -> None:
-        view = View.raw(path, text)
-        self.sources.append(SourceFile(path, text, Lines.of(text), view))
+        source = SourceFile.of(path, text)
+        self.sources.append(source)
         if problem:
             message = f"The file {problem}: others may read another text than was scanned."
             self._see("unscanned-content", path, message, Level.WARN)
-        self.sightings.extend(find_hidden_parts(view))
+        self.sightings.extend(find_hidden_parts(source.view))
         if _BYTECODE_NAME.search(path):
             self._see("bytecode", path, "Compiled Python by its name.")
         if text.startswith(_POINTER) or not text.strip():
@@ -404,9 +409,7 @@ class _IntakeRun:
 
     def _take_strings(self, path: str, data: bytes, part: str) -> None:
         if words := pictures.find_readable(data):
-            text_path = f"{path}!{part}"
-            view = View.raw(text_path, words)
-            self.sources.append(SourceFile(text_path, words, Lines.of(words), view))
+            self.sources.append(SourceFile.of(f"{path}!{part}", words))
 
     def _open_hidden_zip(self, path: str, data: bytes, nested: int) -> None:
         if _has_zip_end(data):
@@ -436,7 +439,7 @@ class _IntakeRun:
         plain = read_text(data)
         if plain is not None:
             text = _TAGS.sub("", _PARAGRAPH.sub("\n", plain.text))
-            self.sources.append(SourceFile(path, text, Lines.of(text), View.raw(path, text)))
+            self.sources.append(SourceFile.of(path, text))
 
     def _see(self, rule: str, path: str, message: str, level: Level | None = None) -> None:
         self.sightings.append(Sighting(rule, make_spot(path), message, Confidence.HIGH, level))

@@ -16,7 +16,7 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from prowess.reading.views import View
+from prowess.reading.views import View, rewrite
 
 
 class PartKind(StrEnum):
@@ -54,7 +54,6 @@ class MarkdownPart:
     headings: tuple[str, ...] = ()
     # For code: the language as written after the fence.
     language: str = ""
-    is_quote: bool = False
 
 
 _FRONTMATTER = re.compile(
@@ -98,7 +97,7 @@ def split_parts(view: View) -> Iterator[MarkdownPart]:
     body = view.cut(start, len(text))
     starts = _line_starts(body.text)
     headings: list[tuple[int, str]] = []
-    for token, is_quote in _find_blocks(body.text):
+    for token in _find_blocks(body.text):
         first, last = token.map or [0, 0]
         last = min(last, len(starts) - 1)
         piece = body.cut(starts[min(first, len(starts) - 1)], starts[last])
@@ -107,7 +106,7 @@ def split_parts(view: View) -> Iterator[MarkdownPart]:
             while headings and headings[-1][0] >= level:
                 headings.pop()
             headings.append((level, piece.text.strip("#= \t\r\n-")))
-        yield from _read(token, piece, tuple(title for _, title in headings), is_quote=is_quote)
+        yield from _read(token, piece, tuple(title for _, title in headings))
 
 
 def _line_starts(text: str) -> list[int]:
@@ -118,49 +117,42 @@ def _line_starts(text: str) -> list[int]:
     return starts
 
 
-def _find_blocks(text: str) -> Iterator[tuple[Token, bool]]:
+def _find_blocks(text: str) -> Iterator[Token]:
     """Leaf blocks with a line map; a heading's inline text stands for the heading."""
     # The parser counts a lone carriage return, a form feed and a NUL otherwise than an editor does.
     plain = text.replace("\r\n", " \n").replace("\r", " ").replace("\0", " ")
-    quotes, last, is_heading = 0, None, False
+    last, is_heading = None, False
     for token in _parser().parse(plain):
-        if token.type == "blockquote_open":
-            quotes += 1
-        elif token.type == "blockquote_close":
-            quotes -= 1
-        elif token.map and token.type in {"fence", "code_block", "html_block", "inline"}:
+        if token.map and token.type in {"fence", "code_block", "html_block", "inline"}:
             # A heading's text comes again, and the cells of a row with the same lines.
             if token.map != last and not is_heading:
-                yield token, quotes > 0
+                yield token
             last, is_heading = token.map, False
         elif token.map and token.type == "heading_open":
             heading, last, is_heading = Token("heading", token.tag, 0), token.map, True
             heading.map = token.map
-            yield heading, quotes > 0
+            yield heading
 
 
-def _read(
-    token: Token, piece: View, headings: tuple[str, ...], *, is_quote: bool
-) -> Iterator[MarkdownPart]:
+def _read(token: Token, piece: View, headings: tuple[str, ...]) -> Iterator[MarkdownPart]:
     if token.type in {"fence", "code_block"}:
-        yield MarkdownPart(
-            PartKind.CODE, _cut_fences(token, piece), headings, token.info.strip(), is_quote
-        )
+        inside = _cut_fences(token, piece)
+        yield MarkdownPart(PartKind.CODE, inside, headings, token.info.strip())
         return
     hidden = sorted(_find_hidden(piece))
     for start, end, place in hidden:
         yield MarkdownPart(place, piece.cut(start, end), headings)
     if token.type == "heading":
         yield MarkdownPart(PartKind.HEADING, piece, headings)
-        yield from _find_spans(piece, headings, is_quote=is_quote)
+        yield from _find_spans(piece, headings)
         return
     for start, end in _find_gaps(
         len(piece.text), [(s, e) for s, e, p in hidden if p is not PartKind.ALT_TEXT]
     ):
         shown = piece.cut(start, end)
         if shown.text.strip():
-            yield MarkdownPart(PartKind.PROSE, shown, headings, is_quote=is_quote)
-            yield from _find_spans(shown, headings, is_quote=is_quote)
+            yield MarkdownPart(PartKind.PROSE, shown, headings)
+            yield from _find_spans(shown, headings)
 
 
 def _cut_fences(token: Token, piece: View) -> View:
@@ -209,15 +201,9 @@ def _find_gaps(length: int, taken: list[tuple[int, int]]) -> list[tuple[int, int
     return [(left[1], right[0]) for left, right in pairwise(edges) if right[0] > left[1]]
 
 
-def _find_spans(
-    shown: View, headings: tuple[str, ...], *, is_quote: bool
-) -> Iterator[MarkdownPart]:
-    if "`" not in shown.text:
-        return
-    for found in _SPAN.finditer(shown.text):
-        yield MarkdownPart(
-            PartKind.CODE_SPAN, shown.cut(found.start(2), found.end(2)), headings, is_quote=is_quote
-        )
+def _find_spans(shown: View, headings: tuple[str, ...]) -> Iterator[MarkdownPart]:
+    for found in _SPAN.finditer(shown.text) if "`" in shown.text else ():
+        yield MarkdownPart(PartKind.CODE_SPAN, shown.cut(*found.span(2)), headings)
 
 
 _COMMAND = re.compile(
@@ -241,6 +227,7 @@ _AFTER_SHELL = re.compile(
 # A rule of a malware scanner names what it looks for.
 _SIGNATURE = re.compile(r"\s*\$\w+\s*=\s*[\"/{]")
 _ROW = re.compile(r"^\s*\|")
+_ESCAPED_PIPE = re.compile(r"\\\|")
 
 
 def find_commands(view: View) -> Iterator[View]:
@@ -261,7 +248,9 @@ def find_commands(view: View) -> Iterator[View]:
         if not _SHAPE.search(command):
             continue
         at = start + _measure_command(command, text[start - 1 : start])
-        yield _unescape(view.cut(start, at)) if is_row else view.cut(start, at)
+        # In a table a pipe is written with a backslash before it.
+        inside = view.cut(start, at)
+        yield rewrite(inside, _ESCAPED_PIPE, lambda _pipe: "|") if is_row else inside
 
 
 def _measure_command(command: str, before: str) -> int:
@@ -273,11 +262,3 @@ def _measure_command(command: str, before: str) -> int:
     if stop := _AFTER_SHELL.search(command):
         return stop.end() if stop.group().startswith("|") else stop.start()
     return len(command)
-
-
-def _unescape(cell: View) -> View:
-    """In a table a pipe is written with a backslash before it."""
-    if "\\|" not in cell.text:
-        return cell
-    kept = [at for at, letter in enumerate(cell.text) if not cell.text.startswith("\\|", at)]
-    return cell.derive("".join(cell.text[at] for at in kept), kept)

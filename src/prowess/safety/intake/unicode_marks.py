@@ -114,16 +114,17 @@ _MOST = 20
 
 def find_marks(view: View) -> tuple[Sighting, ...]:
     """Return where characters hide, reverse or disguise what the text says."""
-    if not _is_worth_a_look(view.text):
-        return ()
-    return tuple(found for check in _CHECKS for found in check(view))
+    return tuple(seen for seen in _read_all(view) if isinstance(seen, Sighting))
 
 
 def decode_hidden_texts(view: View) -> tuple[View, ...]:
     """Return what the hidden characters of the text spell, each standing where they stand."""
-    if not _is_worth_a_look(view.text):
-        return ()
-    return tuple(found for source in _SOURCES for found in source(view))
+    return tuple(seen for seen in _read_all(view) if isinstance(seen, View))
+
+
+def _read_all(view: View) -> Iterator[Sighting | View]:
+    for check in _CHECKS if _is_worth_a_look(view.text) else ():
+        yield from check(view)
 
 
 def _is_worth_a_look(text: str) -> bool:
@@ -153,57 +154,44 @@ def _tag_lines(view: View) -> Iterator[tuple[int, str]]:
         yield places[0], spelt
 
 
-def _find_tags(view: View) -> Iterator[Sighting]:
+_Seen = Iterator[Sighting | View]
+
+
+def _read_tags(view: View) -> _Seen:
     lines = list(_tag_lines(view))
     if sum(len(spelt) for _, spelt in lines) < _ENOUGH_TAGS:
         return
     for at, spelt in lines[:_MOST]:
         message = f"{len(spelt)} invisible tag characters spell a text that nobody sees."
         yield Sighting("unicode-tags", Spot(view, at, at + 1), message)
+    for at, spelt in lines:
+        yield view.decoded("".join(filter(str.isprintable, spelt)), at, "unicode-tags")
 
 
-def _decode_tags(view: View) -> Iterator[View]:
-    lines = [(at, "".join(filter(str.isprintable, spelt))) for at, spelt in _tag_lines(view)]
-    if sum(len(spelt) for _, spelt in lines) >= _ENOUGH_TAGS:
-        for at, spelt in lines:
-            yield view.decoded(spelt, at, "unicode-tags")
-
-
-def _find_selectors(view: View) -> Iterator[Sighting]:
+def _read_selectors(view: View) -> _Seen:
     runs = list(_MARKS_SELECTORS.finditer(view.text))
     for run in runs[:_MOST]:
-        message = f"{len(run.group())} variation selectors in a row carry hidden bytes."
+        message = f"{len(run[0])} variation selectors in a row carry hidden bytes."
         yield Sighting("unicode-selectors", Spot(view, *run.span()), message)
-    loose = [] if runs else list(_LOOSE_SELECTOR.finditer(view.text))
-    if len(loose) >= _ENOUGH_LOOSE:
+    loose = list(_LOOSE_SELECTOR.finditer(view.text))
+    loose = loose if len(loose) >= _ENOUGH_LOOSE else []
+    if loose and not runs:
         message = f"{len(loose)} variation selectors behind letters that have no variants."
         yield Sighting("unicode-selectors", Spot(view, *loose[0].span()), message)
+    spelt = [(run.start(), run[0]) for run in runs]
+    spelt += [(loose[0].start(), "".join(hit[0] for hit in loose))] if loose else []
+    for at, marks in spelt:
+        for text in spell_readings(number_selectors(marks)):
+            yield view.decoded(text, at, "variation-selectors")
 
 
-def _decode_selectors(view: View) -> Iterator[View]:
-    for run in _MARKS_SELECTORS.finditer(view.text):
-        for text in spell_readings(number_selectors(run.group())):
-            yield view.decoded(text, run.start(), "variation-selectors")
-    loose = list(_LOOSE_SELECTOR.finditer(view.text))
-    if len(loose) >= _ENOUGH_LOOSE:
-        for text in spell_readings(number_selectors("".join(hit.group() for hit in loose))):
-            yield view.decoded(text, loose[0].start(), "variation-selectors")
-
-
-def _find_private(view: View) -> Iterator[Sighting]:
+def _read_private(view: View) -> _Seen:
     for run in _PRIVATE.finditer(view.text):
-        if len(run.group()) >= _MANY_PRIVATE or _read_private(run.group()):
-            message = f"{len(run.group())} private-use characters in a row stand for bytes."
+        text = read_bytes(bytes(ord(one) & 0xFF for one in run[0]))
+        if len(run[0]) >= _MANY_PRIVATE or text:
+            message = f"{len(run[0])} private-use characters in a row stand for bytes."
             yield Sighting("unicode-selectors", Spot(view, *run.span()), message)
-
-
-def _read_private(run: str) -> str:
-    return read_bytes(bytes(ord(one) & 0xFF for one in run))
-
-
-def _decode_private(view: View) -> Iterator[View]:
-    for run in _PRIVATE.finditer(view.text):
-        if text := _read_private(run.group()):
+        if text:
             yield view.decoded(text, run.start(), "private-use")
 
 
@@ -256,8 +244,12 @@ def _decode_bidi(view: View) -> Iterator[View]:
         yield view.derive("".join(view.text[place] for place in places), places, "bidi")
 
 
-def _find_zero_width(view: View) -> Iterator[Sighting]:
-    for run in list(_ZERO_RUN.finditer(view.text))[:_MOST]:
+def _read_zero_width(view: View) -> _Seen:
+    runs = list(_ZERO_RUN.finditer(view.text))
+    for run in runs:
+        for text in spell_readings([ord(one) for one in run.group()]):
+            yield view.decoded(text, run.start(), "zero-width")
+    for run in runs[:_MOST]:
         message = f"{len(run.group())} zero-width characters in a row carry hidden bits."
         yield Sighting("unicode-zero-width", Spot(view, *run.span()), message)
     words: list[int] = []
@@ -274,12 +266,6 @@ def _find_zero_width(view: View) -> Iterator[Sighting]:
 
 def _is_one_word(text: str, start: int, end: int) -> bool:
     return all(_WORD_LEFT.match(text[at]) for at in range(start, end))
-
-
-def _decode_zero_width(view: View) -> Iterator[View]:
-    for run in _ZERO_RUN.finditer(view.text):
-        for text in spell_readings([ord(one) for one in run.group()]):
-            yield view.decoded(text, run.start(), "zero-width")
 
 
 def _find_mixed_script(view: View) -> Iterator[Sighting]:
@@ -329,18 +315,7 @@ def _spell_word(word: str) -> str:
     return "".join(letter if letter < "\x80" else f"\\u{ord(letter):04x}" for letter in word[:24])
 
 
-_CHECKS: tuple[Callable[[View], Iterator[Sighting]], ...] = (
-    _find_tags,
-    _find_selectors,
-    _find_private,
-    _find_bidi,
-    _find_zero_width,
+_CHECKS: tuple[Callable[[View], _Seen], ...] = (
+    _read_tags, _read_selectors, _read_private, _find_bidi, _decode_bidi, _read_zero_width,
     _find_mixed_script,
-)
-_SOURCES: tuple[Callable[[View], Iterator[View]], ...] = (
-    _decode_tags,
-    _decode_selectors,
-    _decode_private,
-    _decode_bidi,
-    _decode_zero_width,
-)
+)  # fmt: skip

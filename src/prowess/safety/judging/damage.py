@@ -113,31 +113,28 @@ _WHOLE_HOST = re.compile(
 )
 
 
+_SOFT_RIGHTS: dict[str, tuple[str, Level]] = {
+    "sudo-stdin": ("feeds a password to sudo", Level.WARN),
+    "group": ("puts a user in a group", Level.INFO),
+    "elevation": ("asks for the rights of an administrator", Level.WARN),
+}
+
+
 def _judge_privilege(fact: Fact) -> Sighting | None:
     nearby = f"{fact.spot.text}\n{fact.spot.view.text[:2000]}"
-    message, confidence, level = (
-        f"takes rights that a skill should not have: {fact.subject}",
-        Confidence.MEDIUM,
-        None,
-    )
     if fact.subject == "sudo":
         return None
-    if fact.subject == "sudo-stdin":
-        message, confidence, level = "feeds a password to sudo", Confidence.LOW, Level.WARN
-    elif fact.subject == "group" and _NEW_USER.search(nearby):
+    if fact.subject == "group" and _NEW_USER.search(nearby):
         message = "makes a new user with all rights"
-    elif fact.subject == "group":
-        message, confidence, level = "puts a user in a group", Confidence.LOW, Level.INFO
-    elif fact.subject == "elevation":
-        message, confidence, level = (
-            "asks for the rights of an administrator",
-            Confidence.LOW,
-            Level.WARN,
-        )
-    elif fact.subject in _CONTAINER:
+        return Sighting("privilege", fact.spot, message, Confidence.MEDIUM)
+    if fact.subject in _SOFT_RIGHTS:
+        message, soft = _SOFT_RIGHTS[fact.subject]
+        return Sighting("privilege", fact.spot, message, Confidence.LOW, soft)
+    message, level = f"takes rights that a skill should not have: {fact.subject}", None
+    if fact.subject in _CONTAINER:
         message = "opens the whole machine to a container"
         level = None if _WHOLE_HOST.search(nearby) else Level.WARN
-    return Sighting("privilege", fact.spot, message, confidence, level)
+    return Sighting("privilege", fact.spot, message, Confidence.MEDIUM, level)
 
 
 _SOFT_OFF: dict[str, tuple[str, Level | None]] = {

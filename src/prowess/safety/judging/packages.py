@@ -9,7 +9,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import lru_cache
 
 from prowess.data import read_table, read_words
@@ -36,91 +35,40 @@ _SAME_PAIRS = (("rn", "m"), ("vv", "w"))
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
 
 
-class Likeness(StrEnum):
-    """How a name resembles a trusted one."""
-
-    UNSEEN = "unseen"
-    CASE = "case"
-    LETTERS = "letters"
-    SEPARATORS = "separators"
-    DIGITS = "digits"
-    SLIP = "slip"
-
-    @property
-    def sentence(self) -> str:
-        """What was done to the name, in words."""
-        return _SENTENCES[self]
-
-
-_SENTENCES = {
-    Likeness.UNSEEN: "the same but for characters that cannot be seen",
-    Likeness.CASE: "the same but for capital letters or the form of letters",
-    Likeness.LETTERS: "the same but for letters of other alphabets",
-    Likeness.SEPARATORS: "the same but for its separators",
-    Likeness.DIGITS: "the same but for digits or shapes that look like letters",
-    Likeness.SLIP: "a slip of the finger away",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Lookalike:
-    """A trusted name that another name could be taken for."""
-
-    name: str
-    trusted: str
-    how: Likeness
-
-    @property
-    def message(self) -> str:
-        """Say which name is meant and how it is imitated."""
-        return f'"{self.trusted}" is a trusted name, and this one is {self.how.sentence}.'
-
-
-def normalise_name(name: str) -> str:
-    """Return the name as a reader takes it: plain lower-case letters, one dash between words."""
-    return _SEPARATORS.sub("-", _write_latin(_fold(_drop_unseen(name)))).strip("-")
-
-
 def strip_disguise(name: str) -> str:
     """Return a name with every disguise taken off: what two names have that look the same."""
-    return _reductions(name)[-1][1]
+    return _reductions(name)[-1]
 
 
-def find_lookalike(name: str, trusted: Collection[str]) -> Lookalike | None:
-    """Return the trusted name that `name` could be taken for, and how; None where it is one."""
+def find_lookalike(name: str, trusted: Collection[str]) -> str | None:
+    """Return the trusted name that `name` could be taken for; None where it is one itself."""
     if name in trusted or len(name) > _MAX_NAME:
         return None
-    for (how, reduced), *others in zip(
-        _reductions(name), *(_reductions(other) for other in trusted), strict=True
-    ):
-        for other, (_, against) in zip(trusted, others, strict=True):
+    for reduced, *others in zip(_reductions(name), *map(_reductions, trusted), strict=True):
+        for other, against in zip(trusted, others, strict=True):
             if reduced and reduced == against:
-                return Lookalike(name, other, how)
+                return other
     joined = _join(name)
-    for other in trusted:
-        if _is_slip(joined, _join(other)):
-            return Lookalike(name, other, Likeness.SLIP)
-    return None
+    return next((other for other in trusted if _is_slip(joined, _join(other))), None)
 
 
 @lru_cache(maxsize=1024)
-def _reductions(name: str) -> tuple[tuple[Likeness, str], ...]:
-    """Return the name with one more disguise taken off each time; the order is that of blame."""
+def _reductions(name: str) -> tuple[str, ...]:
+    """Return the name with one more disguise taken off each time.
+
+    First what cannot be seen, then capitals and marks, letters of other alphabets, separators, and
+    at last digits and shapes that look like letters.
+    """
     visible = _drop_unseen(name)
     folded = _fold(visible)
     latin = _write_latin(folded)
     joined = _SEPARATORS.sub("", latin)
-    return (
-        (Likeness.UNSEEN, visible),
-        (Likeness.CASE, folded),
-        (Likeness.LETTERS, latin),
-        (Likeness.SEPARATORS, joined),
-        (Likeness.DIGITS, _fold_shapes(joined)),
-    )
+    return visible, folded, latin, joined, _fold_shapes(joined)
 
 
 def _join(name: str) -> str:
-    return _SEPARATORS.sub("", _write_latin(_fold(_drop_unseen(name))))
+    """Return the letters of a name as a reader takes them."""
+    return _reductions(name)[3]
 
 
 def _fold_shapes(joined: str) -> str:
@@ -190,7 +138,6 @@ def _distance(one: str, other: str, *, swaps: bool) -> int:
 class _Registry:
     """The names of one registry, and what each looks like with letters left out."""
 
-    npm: bool
     # Popular ones, and real ones that are near a popular one.
     real: frozenset[str]
     scopes: frozenset[str]
@@ -227,7 +174,7 @@ def find_package_lookalike(name: str, manager: str) -> str | None:
         scope = bare[1:].partition("/")[0]
         # A scope belongs to its owner: below it, any name is theirs.
         near = None if scope in known.scopes else find_lookalike(scope, known.scopes)
-        return f"@{near.trusted}" if near else None
+        return f"@{near}" if near else None
     return None if bare in known.real else known.near(bare)
 
 
@@ -265,7 +212,6 @@ def _registry(*, npm: bool) -> _Registry:
             for gap in _gaps(joined):
                 gaps.setdefault(gap, []).append(name)
     return _Registry(
-        npm=npm,
         real=frozenset((*popular, *names["real"].split())),
         scopes=read_words(names.get("scopes", "")),
         by_shape=shapes,

@@ -32,48 +32,28 @@ _CLASSES = {
 _MAX_SET = 1024
 
 
-def _base64(data: bytes) -> bytes:
-    return base64.b64decode(data + b"=" * (-len(data) % 4))
-
-
-def _urlsafe(data: bytes) -> bytes:
-    return base64.urlsafe_b64decode(data + b"=" * (-len(data) % 4))
+def _pad(data: bytes) -> bytes:
+    return data + b"=" * (-len(data) % 4)
 
 
 def _inflate(wbits: int) -> Callable[[bytes], bytes]:
     return lambda data: zlib.decompressobj(wbits).decompress(data, MAX_TEXT)
 
 
-def _bzip2(data: bytes) -> bytes:
-    return bz2.BZ2Decompressor().decompress(data, MAX_TEXT)
-
-
-def _lzma(data: bytes) -> bytes:
-    return lzma.LZMADecompressor(memlimit=_MEMORY).decompress(data, MAX_TEXT)
-
-
-def _rot13(data: bytes) -> bytes:
-    return codecs.encode(data.decode("utf-8", "replace"), "rot13").encode("utf-8", "replace")
-
-
-def _hex(data: bytes) -> bytes:
-    return bytes.fromhex(data.decode("ascii"))
-
-
 _PLAIN: dict[str, Callable[[bytes], bytes]] = {
-    "base64": _base64,
-    "base64url": _urlsafe,
+    "base64": lambda data: base64.b64decode(_pad(data)),
+    "base64url": lambda data: base64.urlsafe_b64decode(_pad(data)),
     "base32": base64.b32decode,
     "base16": lambda data: base64.b16decode(data, casefold=True),
     "base85": base64.b85decode,
     "ascii85": base64.a85decode,
-    "hex": _hex,
-    "rot13": _rot13,
+    "hex": lambda data: bytes.fromhex(data.decode("ascii")),
+    "rot13": lambda data: codecs.encode(data.decode("utf-8", "replace"), "rot13").encode(),
     "zlib": _inflate(_AUTO),
     "deflate": _inflate(-zlib.MAX_WBITS),
     "gzip": _inflate(_GZIP),
-    "bzip2": _bzip2,
-    "lzma": _lzma,
+    "bzip2": lambda data: bz2.BZ2Decompressor().decompress(data, MAX_TEXT),
+    "lzma": lambda data: lzma.LZMADecompressor(memlimit=_MEMORY).decompress(data, MAX_TEXT),
     "quoted-printable": binascii.a2b_qp,
     "uu": binascii.a2b_uu,
 }

@@ -5,11 +5,12 @@ statement is matched against `powershell.toml`. Variables carry the labels of wh
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
 from prowess.data import load_pattern, load_table, load_words
-from prowess.reading.views import Spot, View
+from prowess.reading.views import Spot, View, rewrite
 from prowess.safety.facts import Act, Fact, Reading, Snippet
 from prowess.safety.languages.decoding import decode_base
 from prowess.safety.languages.shell.facts import read_shell
@@ -119,73 +120,68 @@ class _Notes:
             Fact(act, Spot(self.view, self.start, self.end), subject[:400], target[:400], flow)
         )
 
-    def reading(self) -> Reading:
-        return Reading(tuple(self.facts), tuple(self.snippets), tuple(self.texts))
+    def run_shell(self, start: int, end: int) -> None:
+        """Note that a part of the statement at work is run by a shell."""
+        self.snippets.append(Snippet("shell", self.view.cut(self.start + start, self.start + end)))
+
+
+_Visit = Callable[["_Notes", str], None]
 
 
 def read_powershell(view: View) -> Reading:
     """Return the facts of a PowerShell or `cmd` text."""
-    notes = _Notes(_unhide(view))
-    for start, end in _statements(notes.view.text):
-        notes.start, notes.end = start, end
-        statement = notes.view.text[start:end]
-        if statement.lstrip().startswith(("#", "::", "REM ", "rem ")):
-            notes.texts.append(notes.view.cut(start, end))
-            continue
-        if _SHELL_TOOL.match(statement):
-            found = read_shell(notes.view.cut(start, end))
-            notes.facts += found.facts
-            notes.snippets += found.snippets
-        _read_statement(notes, statement)
-        _read_powershell_only(notes, statement)
-    _tell_reverse_shells(notes)
-    return notes.reading()
+    visits = (_read_tool, _read_statement, _read_powershell_only)
+    return _walk(_Notes(_unhide(view)), ("#", "::", "REM ", "rem "), visits)
 
 
 def read_script(view: View) -> Reading:
     """Return the facts of a Perl, Ruby, PHP, Lua or AppleScript text."""
-    notes = _Notes(view)
-    for start, end in _statements(view.text):
-        notes.start, notes.end = start, end
-        statement = view.text[start:end]
-        if statement.lstrip().startswith(("#", "//", "--")):
-            notes.texts.append(view.cut(start, end))
-            continue
-        _read_statement(notes, statement)
-        for call in _SHELL_OUT.finditer(statement):
-            inner = next(group for group in range(1, 5) if call[group] is not None)
-            notes.snippets.append(
-                Snippet("shell", view.cut(start + call.start(inner), start + call.end(inner)))
-            )
-    _tell_reverse_shells(notes)
-    return notes.reading()
+    return _walk(_Notes(view), ("#", "//", "--"), (_read_statement, _read_shell_out))
 
 
 def read_compiled(view: View) -> Reading:
     """Return what a text in Rust, Go, Java, Kotlin, Swift, C or the like reads and sends."""
-    notes = _Notes(view, is_compiled=True)
-    for start, end in _statements(view.text):
+    return _walk(_Notes(view, is_compiled=True), ("//", "/*", "*"), (_read_compiled,))
+
+
+def _walk(notes: _Notes, comments: tuple[str, ...], visits: tuple[_Visit, ...]) -> Reading:
+    for start, end in _statements(notes.view.text):
         notes.start, notes.end = start, end
-        statement = view.text[start:end]
-        if statement.lstrip().startswith(("//", "/*", "*")):
-            notes.texts.append(view.cut(start, end))
+        statement = notes.view.text[start:end]
+        if statement.lstrip().startswith(comments):
+            notes.texts.append(notes.view.cut(start, end))
             continue
-        labels, source = _labels(notes, statement)
-        url = _URL.search(statement)
-        address = url[0] if url else source
-        # A GET sends what is put into its address.
-        asks = _table("compiled_asking").search(statement) and labels
-        if asks or _table("compiled_sending").search(statement):
-            notes.tell(Act.SEND, address, "http", labels)
-        if setting := _DECLARATION.match(statement):
-            notes.variables[setting[1].lower()] = labels, address
-        for call in _SHELL_ARGUMENT.finditer(statement):
-            notes.snippets.append(Snippet("shell", view.cut(*_shift(call.span(1), start))))
-    return notes.reading()
+        for visit in visits:
+            visit(notes, statement)
+    if not notes.is_compiled:
+        _tell_reverse_shells(notes)
+    return Reading(tuple(notes.facts), tuple(notes.snippets), tuple(notes.texts))
 
 
-def _shift(span: tuple[int, int], by: int) -> tuple[int, int]:
-    return span[0] + by, span[1] + by
+def _read_tool(notes: _Notes, statement: str) -> None:
+    if _SHELL_TOOL.match(statement):
+        found = read_shell(notes.view.cut(notes.start, notes.end))
+        notes.facts += found.facts
+        notes.snippets += found.snippets
+
+
+def _read_shell_out(notes: _Notes, statement: str) -> None:
+    for call in _SHELL_OUT.finditer(statement):
+        notes.run_shell(*call.span(call.lastindex or 0))
+
+
+def _read_compiled(notes: _Notes, statement: str) -> None:
+    labels, source = _labels(notes, statement)
+    url = _URL.search(statement)
+    address = url[0] if url else source
+    # A GET sends what is put into its address.
+    asks = _table("compiled_asking").search(statement) and labels
+    if asks or _table("compiled_sending").search(statement):
+        notes.tell(Act.SEND, address, "http", labels)
+    if setting := _DECLARATION.match(statement):
+        notes.variables[setting[1].lower()] = labels, address
+    for call in _SHELL_ARGUMENT.finditer(statement):
+        notes.run_shell(*call.span(1))
 
 
 def _tell_reverse_shells(notes: _Notes) -> None:
@@ -196,20 +192,14 @@ def _tell_reverse_shells(notes: _Notes) -> None:
         notes.tell(Act.REVERSE_SHELL, "tcp", host[0] if host else "")
 
 
+_HIDING = re.compile(r"`(?=[A-Za-z])|'\s?\+\s?'|\"\s?\+\s?\"")
+
+
 def _unhide(view: View) -> View:
     """Take out the backticks and the `'a'+'b'` joints by which names are hidden."""
-    text = view.text
-    if "`" not in text and "'+'" not in text and '"+"' not in text:
+    if "`" not in view.text and "'+'" not in view.text and '"+"' not in view.text:
         return view
-    kept: list[int] = []
-    at = 0
-    for hidden in re.finditer(r"`(?=[A-Za-z])|'\s?\+\s?'|\"\s?\+\s?\"", text):
-        kept.extend(range(at, hidden.start()))
-        at = hidden.end()
-    kept.extend(range(at, len(text)))
-    if len(kept) == len(text):
-        return view
-    return view.derive("".join(text[index] for index in kept), kept, "joined")
+    return rewrite(view, _HIDING, lambda _joint: "", "joined")
 
 
 def _statements(text: str) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from prowess.reading.views import View
 from prowess.safety.facts import Reading, Snippet
 from prowess.safety.languages.code.functions import PYTHON
-from prowess.safety.languages.code.state import CodeSource, Walker, literal_view
+from prowess.safety.languages.code.state import CodeSource, Walker, join_comments, literal_view
 from prowess.safety.languages.code.statements import run_function, walk
 from prowess.safety.languages.code.values import Frame
 
@@ -273,7 +273,7 @@ def prose(source: CodeSource) -> tuple[View, ...]:
         text = node.value if isinstance(node, ast.Constant) else None
         if isinstance(text, str) and len(text) >= _MIN_LENGTH and " " in text:
             found.append((span[0], literal_view(source.view, text, *span)))
-    found.extend(_comments(source.view, sorted(spans)))
+    found.extend(join_comments(source.view, _comments(source.view, sorted(spans))))
     found.sort(key=lambda item: item[0])
     return tuple(view for _, view in found[:_MAX_TEXTS])
 
@@ -296,11 +296,9 @@ def _strings(tree: ast.Module) -> Iterator[ast.Constant | ast.JoinedStr]:
                 stack.append(value)
 
 
-def _comments(view: View, spans: list[tuple[int, int]]) -> list[tuple[int, View]]:
-    """Return comments; those on lines below each other are one."""
+def _comments(view: View, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield where comments stand: from a sign outside of texts to the end of its line."""
     starts, ends = _merge(spans)
-    found: list[tuple[int, View]] = []
-    run: list[tuple[int, int]] = []
     at = view.text.find("#")
     while at >= 0:
         before = bisect_right(starts, at) - 1
@@ -309,12 +307,8 @@ def _comments(view: View, spans: list[tuple[int, int]]) -> list[tuple[int, View]
             continue
         end = _LINE_END.search(view.text, at)
         stop = end.start() if end else len(view.text)
-        if run and view.text[run[-1][1] : at].strip():
-            found.append(_join(view, run))
-            run = []
-        run.append((at, stop))
+        yield at, stop
         at = view.text.find("#", stop)
-    return [*found, _join(view, run)] if run else found
 
 
 def _merge(spans: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
@@ -328,20 +322,6 @@ def _merge(spans: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
             starts.append(start)
             ends.append(end)
     return starts, ends
-
-
-def _join(view: View, run: list[tuple[int, int]]) -> tuple[int, View]:
-    if len(run) == 1:
-        start, end = run[0]
-        return start, view.cut(start, end)
-    letters: list[str] = []
-    indices: list[int] = []
-    for start, end in run:
-        body = view.text[start:end].lstrip("#!:")
-        at = end - len(body)
-        letters.append(body + "\n")
-        indices.extend(range(at, end + 1))
-    return run[0][0], view.derive("".join(letters), indices)
 
 
 def read_python(view: View, flow: frozenset[str] = frozenset()) -> Reading:

@@ -86,13 +86,8 @@ class CueIndex:
 
 
 @cache
-def _index_plain() -> CueIndex:
-    return CueIndex(read_cues())
-
-
-@cache
-def _index_hiding() -> CueIndex:
-    return CueIndex((*read_cues(), *read_hidden_cues()))
+def _index(*, is_hidden: bool) -> CueIndex:
+    return CueIndex((*read_cues(), *(read_hidden_cues() if is_hidden else ())))
 
 
 @cache
@@ -112,7 +107,8 @@ def judge(text: Passages, table: CueIndex | None = None) -> Iterator[Sighting]:
     quotes = _QUOTED.finditer(text.view.text) if text.has_quotes and not text.is_hidden else ()
     quoted = [found.span() for found in quotes]
     about_attacks = _is_about_attacks(text.headings)
-    table = _index_hiding() if text.is_hidden else table or _index_plain()
+    if table is None or text.is_hidden:
+        table = _index(is_hidden=text.is_hidden)
     for cue in _find_candidates(table, passage):
         for count, spans in enumerate(_find_matches(cue, passage)):
             if count >= _PER_CUE:

@@ -4,10 +4,10 @@ The oldest tricks in languages other than English are here too; their words are 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Any
 
 from prowess.data import read_table
 from prowess.reading.views import Spot, View
@@ -40,46 +40,29 @@ def find_text_marks(view: View, forbids: Forbids) -> Iterator[Sighting]:
         yield from _find_render_marks(view, forbids)
 
 
-class _RareMark(NamedTuple):
-    """A pattern, what to say of it, and the words without one of which it need not be tried."""
-
-    name: str
-    pattern: re.Pattern[str]
-    rule: str
-    message: str
-    words: tuple[str, ...]
-    confidence: Confidence
-
-
 @cache
-def _read_rare_marks() -> tuple[_RareMark, ...]:
-    return tuple(
-        _RareMark(
-            name,
-            re.compile(row["pattern"].replace("\n", "")),
-            row["rule"],
-            row["message"],
-            tuple(row["words"]),
-            Confidence(row.get("confidence", "high")),
-        )
-        for name, row in read_table("safety/prose/rare_marks.toml").items()
-    )
+def _read_rare_marks() -> tuple[tuple[str, dict[str, Any], re.Pattern[str]], ...]:
+    """Return the marks by name; without one of the words of its row a pattern need not be tried."""
+    rows = read_table("safety/prose/rare_marks.toml").items()
+    return tuple((name, row, re.compile(row["pattern"].replace("\n", ""))) for name, row in rows)
 
 
 def _find_rare_marks(view: View, lowered: str) -> Iterator[Sighting]:
     # In prose a pool may be what a monitor watches; in a script or a setting it is used.
     is_prose = view.path.endswith((".md", ".txt"))
-    for mark in _read_rare_marks():
-        if not any(word in lowered for word in mark.words):
+    for name, row, pattern in _read_rare_marks():
+        if not any(word in lowered for word in row["words"]):
             continue
-        level = Level.INFO if mark.name == "pool" and is_prose else None
-        for found in mark.pattern.finditer(view.text):
-            if mark.name == "piped" and _is_read_elsewhere(view.path, found.group()):
+        level = Level.INFO if name == "pool" and is_prose else None
+        confidence = Confidence(row.get("confidence", "high"))
+        for found in pattern.finditer(view.text):
+            if name == "piped" and _is_read_elsewhere(view.path, found.group()):
                 continue
-            if mark.name == "password-trap" and _SIGNATURE.search(_line_around(view.text, found)):
+            if name == "password-trap" and _SIGNATURE.search(_line_around(view.text, found)):
                 continue
-            spot = Spot(view, found.start(), found.end())
-            yield Sighting(mark.rule, spot, mark.message, mark.confidence, level)
+            yield Sighting(
+                row["rule"], Spot(view, *found.span()), row["message"], confidence, level
+            )
 
 
 _READ = (".md", ".mdx", ".txt", ".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".tsx")
@@ -158,56 +141,38 @@ def _find_pictures_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
             yield found.start(), *found.span(1)
 
 
+# What is wrong in the block that a runtime copies into its prompt: the pattern, and what to say.
+_FRONTMATTER = (
+    ("yaml_tag", "unsafe-deserialise", "a YAML tag that builds objects", Level.CRITICAL),
+    ("any_tool", "broad-tools", "asks for tools without any limit", None),
+)
+
+
 def find_frontmatter_marks(view: View) -> Iterator[Sighting]:
     """Yield what is wrong with the block that a runtime copies into its prompt."""
-    text = view.text
-    if found := _pattern("reserved").search(text):
-        yield Sighting(
-            "prompt-block-breakout",
-            Spot(view, found.start(), found.end()),
-            "closes or opens a tag of the prompt that lists skills",
-        )
-    for found in _pattern("yaml_tag").finditer(text):
-        yield Sighting(
-            "unsafe-deserialise",
-            Spot(view, found.start(), found.end()),
-            "a YAML tag that builds objects",
-            level=Level.CRITICAL,
-        )
-    for found in _pattern("any_tool").finditer(text):
-        yield Sighting(
-            "broad-tools",
-            Spot(view, found.start(), found.end()),
-            "asks for tools without any limit",
-            Confidence.MEDIUM,
-        )
-    if _pattern("installs").search(text):
+    if found := _pattern("reserved").search(view.text):
+        message = "closes or opens a tag of the prompt that lists skills"
+        yield Sighting("prompt-block-breakout", Spot(view, *found.span()), message)
+    for name, rule, message, level in _FRONTMATTER:
+        confidence = Confidence.HIGH if level else Confidence.MEDIUM
+        for found in _pattern(name).finditer(view.text):
+            yield Sighting(rule, Spot(view, *found.span()), message, confidence, level)
+    if _pattern("installs").search(view.text):
         yield from _find_install_marks(view)
 
 
 def _find_install_marks(view: View) -> Iterator[Sighting]:
+    says = "install" in view.text
     for found in _pattern("install_url").finditer(view.text):
-        host = find_host(found.group(1))
-        if (
-            host
-            and not is_local(host)
-            and (
-                is_raw_address(host)
-                or (found.group(1).startswith("http://") and "install" in view.text)
-            )
-        ):
-            yield Sighting(
-                "install-spec",
-                Spot(view, found.start(1), found.end(1)),
-                f"installs from {host} over a line that anybody can change",
-            )
+        host = find_host(found[1])
+        is_open = is_raw_address(host) or (found[1].startswith("http://") and says)
+        if host and not is_local(host) and is_open:
+            message = f"installs from {host} over a line that anybody can change"
+            yield Sighting("install-spec", Spot(view, *found.span(1)), message)
     for found in _pattern("install_word").finditer(view.text):
-        if "install" in view.text or "requires" in view.text:
-            yield Sighting(
-                "install-spec",
-                Spot(view, found.start(1), found.end(1)),
-                f"an install entry that leaves its place: {found.group(1)[:60]}",
-            )
+        if says or "requires" in view.text:
+            message = f"an install entry that leaves its place: {found[1][:60]}"
+            yield Sighting("install-spec", Spot(view, *found.span(1)), message)
 
 
 def find_breakouts(view: View, forbids: Forbids) -> Iterator[Sighting]:
@@ -274,25 +239,14 @@ _SCRIPTS = re.compile(
 _FILE = "safety/prose/other_languages.toml"
 
 
-class _Trick(NamedTuple):
-    """A pattern in several languages, and what to say where it stands."""
-
-    rule: str
-    message: str
-    pattern: re.Pattern[str]
-
-
 @cache
-def _read_tricks() -> tuple[_Trick, ...]:
-    return tuple(
-        _Trick(row["rule"], row["message"], _join_patterns(row["patterns"].values()))
-        for row in read_table(_FILE)["tricks"]
-    )
-
-
-def _join_patterns(patterns: Iterable[str]) -> re.Pattern[str]:
-    rows = ("".join(pattern.splitlines()) for pattern in patterns)
-    return re.compile("|".join(rows), re.IGNORECASE)
+def _read_tricks() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+    """Return the tricks: a rule, what to say, and a pattern in several languages."""
+    found = []
+    for row in read_table(_FILE)["tricks"]:
+        forms = "|".join("".join(form.splitlines()) for form in row["patterns"].values())
+        found.append((row["rule"], row["message"], re.compile(forms, re.IGNORECASE)))
+    return tuple(found)
 
 
 @cache

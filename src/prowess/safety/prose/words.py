@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property, lru_cache
 from itertools import product
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 from prowess.data import read_table
 from prowess.reading.views import View
@@ -456,42 +456,20 @@ def read_cue(rule: str, message: str, text: str) -> Cue:
     )
 
 
-class _Shape(TypedDict):
-    """The fields of a `Pattern`."""
-
-    needs: tuple[str, ...]
-    near: int
-    ordered: bool
-    window: Window
-    unless: tuple[str, ...]
-    never_negated: bool
-    must_order: bool
-
-
 _CONCEPT = re.compile(r"[A-Z][A-Z_]*")
-_FLAGS = frozenset(
-    (
-        "even negated",
-        "never negated",
-        "order",
-        *(level.value for level in Level),
-        *(confidence.value for confidence in Confidence),
-    )
-)
+_FLAGS = frozenset(("even negated", "never negated", "order", *map(str, (*Level, *Confidence))))
 
 
-def _read(text: str) -> tuple[_Shape, list[str]]:
+def _read(text: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the fields of a `Pattern`, and the words behind the concepts."""
     first, *words = (part.strip() for part in text.split(";"))
     separator = ">" if ">" in first else "+"
-    shape = _Shape(
-        needs=tuple(need.strip() for need in first.split(separator)),
-        near=_NEAR,
-        ordered=separator == ">",
-        window=Window.SENTENCE,
-        unless=(),
-        never_negated="never negated" in words,
-        must_order="order" in words,
-    )
+    shape: dict[str, Any] = {
+        "needs": tuple(need.strip() for need in first.split(separator)),
+        "ordered": separator == ">",
+        "never_negated": "never negated" in words,
+        "must_order": "order" in words,
+    }
     for word in words:
         if word.startswith("near "):
             shape["near"] = int(word.removeprefix("near "))
@@ -501,12 +479,8 @@ def _read(text: str) -> tuple[_Shape, list[str]]:
             shape["window"] = Window(word)
         elif word not in _FLAGS:
             raise ValueError(f"{text!r}: {word!r} means nothing here")
-    _check_concepts(text, shape)
-    return shape, words
-
-
-def _check_concepts(text: str, shape: _Shape) -> None:
     named = [concept for need in shape["needs"] for concept in need.split("|")]
-    for concept in (*named, *shape["unless"]):
+    for concept in (*named, *shape.get("unless", ())):
         if not _CONCEPT.fullmatch(concept):
             raise ValueError(f"{text!r}: {concept!r} is no concept")
+    return shape, words

@@ -259,27 +259,6 @@ def run_file(state: Walker, site: Site) -> Value:
     return UNKNOWN
 
 
-def load_code(state: Walker, site: Site) -> Value:
-    """`types.FunctionType(code, …)`: code objects made callable."""
-    code = site.arg(0, "code")
-    if code.labels or code.name == "code":
-        state.emit(Act.EXEC, site.node, "exec", code.text, code.labels)
-    return labelled(code.labels)
-
-
-def load_native(state: Walker, site: Site) -> Value:
-    """`ctypes.CDLL(path)`: machine code."""
-    path = site.arg(0, "name")
-    state.emit(Act.EXEC, site.node, "native", path.text, path.labels)
-    return labelled(NO_LABELS, site.name + "()")
-
-
-def open_prompt(state: Walker, site: Site) -> Value:
-    """`code.interact()`: a prompt for whoever is there."""
-    state.emit(Act.EXEC, site.node, "exec", "", frozenset(["input"]))
-    return UNKNOWN
-
-
 def duplicate_stream(state: Walker, site: Site) -> Value:
     """`os.dup2(socket.fileno(), 0)`: standard streams handed to the network."""
     if site.arg(0).name.startswith("socket."):
@@ -312,23 +291,22 @@ _EFFECTS: dict[str, Effect] = {
     one.__name__: one
     for one in (
         # What is run.
-        evaluate_text, compile_text, run_shell_text, run_process, spawn_program, open_prompt,
-        open_terminal, duplicate_stream, run_file, load_code, load_native, run_pip, split_line,
+        evaluate_text, compile_text, run_shell_text, run_process, spawn_program,
+        open_terminal, duplicate_stream, run_file, run_pip, split_line,
         # What is fetched and sent.
         io.open_url, io.make_request, io.retrieve_url, io.make_connection, io.send_request,
         io.connect_socket, io.receive_data, io.send_data, io.resolve_host, io.browse_url,
-        io.clone_repository,
         io.send_log,
         io.write_log,
         # What happens to files and the environment.
         io.open_file, io.write_handle, io.dump_data, io.read_path, io.write_path, io.open_named,
         io.pack_file, io.make_archive, io.copy_file, io.remove_file, io.change_mode, io.make_path,
-        io.find_home, io.join_parts, io.join_to_path, io.keep_path, io.list_folder, io.walk_folder,
-        io.read_environment, io.update_environment, io.set_environment,
+        io.find_home, io.join_to_path, io.keep_path, io.list_folder, io.walk_folder,
+        io.read_environment, io.update_environment,
         # What is read, decoded, revived and reached by name.
         effects.read_variable, effects.revive_object, effects.import_module, effects.get_attribute,
-        effects.make_namespace, effects.make_getter, effects.decrypt, effects.schedule,
-        effects.open_registry_key, effects.set_registry_value, effects.become_root, effects.elevate,
+        effects.make_namespace, effects.make_getter, effects.decrypt,
+        effects.open_registry_key, effects.set_registry_value, effects.become_root,
         effects.forget_origin, effects.make_mapping, effects.decode_by_codec,
         effects.get_own_attribute, effects.save_data,
     )
@@ -343,14 +321,17 @@ def load_effects(name: str, functions: Mapping[str, Effect]) -> dict[str, Effect
         found[call] = effects.make_source(label, target)
     for call, label in load_index(name, "quiet_sources").items():
         found[call] = effects.make_quiet_source(label)
+    for call, encoding in load_index(name, "decoders").items():
+        found[call] = effects.make_decoder(encoding)
+    for row in load_table(name, "acts"):
+        found |= dict.fromkeys(row["calls"].split(), effects.make_act(row))
     return found
 
 
 @cache
 def python_effects() -> dict[str, Effect]:
     """Return what calls of Python do, by dotted name."""
-    decoders = dict.fromkeys(load_index(PYTHON_TABLE, "decoders"), effects.decode_call)
-    return load_effects(PYTHON_TABLE, _EFFECTS) | decoders
+    return load_effects(PYTHON_TABLE, _EFFECTS)
 
 
 @cache

@@ -3,7 +3,8 @@
 Nothing is run: decoders are applied to constants only, and each with a bound on what comes out.
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 
 from prowess.data import load_index
 from prowess.safety.facts import Act
@@ -85,10 +86,30 @@ def make_quiet_source(label: str) -> Callable[[Walker, Site], Value]:
     return effect
 
 
-def decode_call(state: Walker, site: Site) -> Value:
-    """`base64.b64decode(data)` and its like."""
-    encoding = load_index(PYTHON_TABLE, "decoders")[site.name]
-    return unpack(state, site, encoding, site.arg(0))
+def make_decoder(encoding: str) -> Callable[[Walker, Site], Value]:
+    """Return what a call does that decodes its argument, as `base64.b64decode(data)` does."""
+    return lambda state, site: unpack(state, site, encoding, site.arg(0))
+
+
+def make_act(row: Mapping[str, str]) -> Callable[[Walker, Site], Value]:
+    """Return what a call does that is one act alone; `$0` stands for an argument of the call."""
+
+    def effect(state: Walker, site: Site) -> Value:
+        subject, target = (_show_part(site, row.get(key, "")) for key in ("subject", "target"))
+        flow = frozenset(row["flow"].split()) if "flow" in row else site.labels()
+        state.emit(Act(row["act"]), site.node, subject, target, flow)
+        return labelled(flow if "keeps" in row else NO_LABELS, f"{site.name}()")
+
+    return effect
+
+
+def _show_part(site: Site, part: str) -> str:
+    if part == "$host":
+        return site.receiver.made_of.text if site.receiver.made_of else ""
+    if part == "$module":
+        return site.name.partition(".")[0]
+    position, _, keyword = part.removeprefix("$").partition(" ")
+    return site.arg(int(position), keyword).text if part[:1] == "$" else part
 
 
 def decode_by_codec(state: Walker, site: Site) -> Value | None:
@@ -200,12 +221,6 @@ def make_namespace(_state: Walker, site: Site) -> Value:
     return Value(name="namespace:" + base)
 
 
-def schedule(state: Walker, site: Site) -> Value:
-    """`CronTab(…).new(command=…)`."""
-    state.emit(Act.PERSIST, site.node, "cron", site.arg(0, "command").text, site.labels())
-    return UNKNOWN
-
-
 def open_registry_key(_state: Walker, site: Site) -> Value:
     """`winreg.OpenKey(root, path)`."""
     return Value(name="winreg.key()", made_of=site.arg(1, "sub_key"))
@@ -224,13 +239,6 @@ def become_root(state: Walker, site: Site) -> Value:
     """`os.setuid(0)`."""
     if site.arg(0).constant == 0:
         state.emit(Act.PRIVILEGE, site.node, "setuid")
-    return UNKNOWN
-
-
-def elevate(state: Walker, site: Site) -> Value:
-    """`ShellExecuteW(None, "runas", program, …)`."""
-    if site.arg(1).text.lower() == "runas":
-        state.emit(Act.PRIVILEGE, site.node, "runas", site.arg(2).text)
     return UNKNOWN
 
 
@@ -333,7 +341,9 @@ def _translate(state: Walker, site: Site) -> Value | None:
     if pair is None or not isinstance(subject.constant, str):
         return None
     before, after = pair[0].text, pair[1].text
-    result = fold.translated(subject.constant, before, after)
+    if len(before) != len(after):
+        return None
+    result = subject.constant.translate(str.maketrans(before, after))
     labels = subject.labels | _DECODED
     steps = (*subject.steps, "substitution")
     return state.charge(Value(constant=result, labels=labels, steps=steps, node=subject.node))
@@ -348,9 +358,10 @@ def _maketrans(_state: Walker, site: Site) -> Value | None:
 
 def _chr(_state: Walker, site: Site) -> Value:
     first = site.arg(0)
-    letter = fold.character(first.constant)
-    if letter is None:
+    number = first.constant
+    if not isinstance(number, int) or not 0 <= number <= sys.maxunicode:
         return Value(labels=first.labels)
+    letter = chr(number)
     # A sign that no keyboard has is written by its number for convenience; a letter is not.
     labels = first.labels | _DECODED if letter.isascii() else first.labels
     return Value(constant=letter, labels=labels, steps=("char codes",), node=site.node)

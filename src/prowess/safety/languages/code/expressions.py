@@ -1,6 +1,6 @@
 """What expressions come to, walked once each, and what assignments change.
 
-Calls are left to `functions`, which registers itself here.
+Calls are left to `functions`, which adds itself to the handlers.
 """
 
 import ast
@@ -27,7 +27,6 @@ from prowess.safety.languages.code.values import (
     Value,
     canonical,
     common_words,
-    is_bare_module,
     join,
     labelled,
     lookup,
@@ -134,7 +133,7 @@ def evaluate(state: Walker, node: ast.expr | None) -> Value:
     """Return what is known of an expression, noting what it does."""
     if node is None:
         return UNKNOWN
-    handler = _HANDLERS.get(type(node))
+    handler = HANDLERS.get(type(node))
     if handler is None or not state.enter(node):
         return UNKNOWN
     try:
@@ -171,7 +170,7 @@ def find_python_name(state: Walker, name: str) -> Value | None:
     for module in state.stars:
         if f"{module}.{name}" in python_effects():
             return Value(name=f"{module}.{name}")
-    return Value(name=canonical(name)) if is_bare_module(name) else None
+    return Value(name=canonical(name)) if name in python_words("bare_modules") else None
 
 
 def _attribute(state: Walker, node: ast.Attribute) -> Value:
@@ -180,7 +179,7 @@ def _attribute(state: Walker, node: ast.Attribute) -> Value:
 
 def find_attribute(state: Walker, base: Value, node: ast.Attribute) -> Value:
     """Return an attribute of a value."""
-    found = state.get_member(base, node, Value(constant=node.attr, plain=True))
+    found = state.language.get_member(state, base, node, Value(constant=node.attr, plain=True))
     return found or _python_attribute(state, base, node)
 
 
@@ -236,7 +235,7 @@ def _subscript(state: Walker, node: ast.Subscript) -> Value:
     if isinstance(node.slice, ast.Slice):
         return _slice(state, base, node.slice)
     key = evaluate(state, node.slice)
-    found = state.get_member(base, node, key)
+    found = state.language.get_member(state, base, node, key)
     if found is not None:
         return found
     if base.name == "os.environ":
@@ -300,7 +299,7 @@ def _slice(state: Walker, base: Value, node: ast.Slice) -> Value:
         return replace(base, items=base.items[lower:upper:step])
     if not isinstance(base.constant, str | bytes):
         return replace(base, also=()) if base.labels or base.text else UNKNOWN
-    result = fold.cut(base.constant, lower, upper, step)
+    result = None if step == 0 else base.constant[lower:upper:step]
     found = Value(constant=result, labels=base.labels, steps=base.steps, node=base.node)
     turned = step is not None and step < 0 and len(base.constant) > _SHORT
     return state.charge(mark_backwards(found) if turned else found)
@@ -341,10 +340,6 @@ def _join_text(state: Walker, node: ast.JoinedStr) -> Value:
     # Letters of a template stay on their lines, so it counts as standing there as it is.
     found = Value(sketch=text, labels=labels, node=node, plain=True)
     return state.charge(replace(found, constant=text, sketch="") if whole else found)
-
-
-def _format(state: Walker, node: ast.FormattedValue) -> Value:
-    return evaluate(state, node.value)
 
 
 def _sequence(state: Walker, node: ast.List | ast.Tuple | ast.Set) -> Value:
@@ -395,7 +390,7 @@ def _comparison(state: Walker, node: ast.Compare) -> Value:
     return UNKNOWN
 
 
-def _inner(state: Walker, node: ast.Await | ast.Starred) -> Value:
+def _inner(state: Walker, node: ast.Await | ast.Starred | ast.FormattedValue) -> Value:
     return evaluate(state, node.value)
 
 
@@ -416,7 +411,8 @@ def _lambda(state: Walker, node: ast.Lambda) -> Value:
     return Value(function=function)
 
 
-_HANDLERS: dict[type[ast.expr], Evaluate] = {
+# Calls and comprehensions are added by `functions`, statements in an expression by `statements`.
+HANDLERS: dict[type[ast.expr], Evaluate] = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Attribute: _attribute,
@@ -424,7 +420,7 @@ _HANDLERS: dict[type[ast.expr], Evaluate] = {
     ast.BinOp: _binary,
     ast.UnaryOp: _unary,
     ast.JoinedStr: _join_text,
-    ast.FormattedValue: _format,
+    ast.FormattedValue: _inner,
     ast.List: _sequence,
     ast.Tuple: _sequence,
     ast.Set: _sequence,
@@ -439,11 +435,6 @@ _HANDLERS: dict[type[ast.expr], Evaluate] = {
     ast.NamedExpr: _walrus,
     ast.Lambda: _lambda,
 }
-
-
-def register(kind: type[ast.expr], handler: Evaluate) -> None:
-    """Let another module say what a kind of expression comes to."""
-    _HANDLERS[kind] = handler
 
 
 _TARGETS_MAX_ITEMS = 256
@@ -473,7 +464,7 @@ def _unpack(state: Walker, targets: list[ast.expr], value: Value) -> None:
 
 def _set_attribute(state: Walker, target: ast.Attribute, value: Value) -> None:
     base = evaluate(state, target.value)
-    if state.set_member(base, target, Value(constant=target.attr), value):
+    if state.language.set_member(state, base, target, Value(constant=target.attr), value):
         return
     if base.name.startswith("self:"):
         owner = base.name[5:]
@@ -491,7 +482,7 @@ def _set_attribute(state: Walker, target: ast.Attribute, value: Value) -> None:
 def _set_member(state: Walker, target: ast.Subscript, value: Value) -> None:
     base = evaluate(state, target.value)
     key = UNKNOWN if isinstance(target.slice, ast.Slice) else evaluate(state, target.slice)
-    if state.set_member(base, target, key, value):
+    if state.language.set_member(state, base, target, key, value):
         return
     if base.name == "os.environ":
         state.emit(Act.SETENV, target, key.text, value.text, value.labels)

@@ -8,11 +8,11 @@ from prowess.safety.facts import Act, narrow_to_entry
 from prowess.safety.languages.code.calls import python_effects, python_methods
 from prowess.safety.languages.code.effects import REWRITES, call_text_method, compute_name
 from prowess.safety.languages.code.expressions import (
+    HANDLERS,
     bind,
     evaluate,
     find_attribute,
     find_python_name,
-    register,
     update,
 )
 from prowess.safety.languages.code.io import call_http, carry_data
@@ -350,15 +350,9 @@ def _prefix(test: ast.expr) -> str:
             return ""
 
 
-def install() -> None:
-    """Make expressions know calls and comprehensions."""
-    register(ast.Call, _call)
-    register(ast.ListComp, _comprehension)
-    register(ast.SetComp, _comprehension)
-    register(ast.GeneratorExp, _comprehension)
-    register(ast.DictComp, _dict_comprehension)
-
-
+HANDLERS[ast.Call] = _call
+HANDLERS[ast.DictComp] = _dict_comprehension
+HANDLERS[ast.ListComp] = HANDLERS[ast.SetComp] = HANDLERS[ast.GeneratorExp] = _comprehension
 PYTHON = Language(
     name="python", find_name=find_python_name, attempts=(_rewrite, _map, _find_known, _caller)
 )

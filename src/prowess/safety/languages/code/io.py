@@ -93,14 +93,10 @@ def open_file(state: Walker, site: Site) -> Value:
     labels = NO_LABELS if written else label_file(state, site.node, path)
     if written:
         store(state, site.node, path, UNKNOWN)
-        if isinstance(mode.constant, str) and "w" in mode.constant:
-            _note_empty(state, site, path)
+        is_history = any(path_label(text) == "history" for text in path.texts())
+        if is_history and isinstance(mode.constant, str) and "w" in mode.constant:
+            state.emit(Act.WIPE, site.node, "history", path.text)
     return Value(name="open()", labels=labels, made_of=path, node=path.node)
-
-
-def _note_empty(state: Walker, site: Site, path: Value) -> None:
-    if any(path_label(text) == "history" for text in path.texts()):
-        state.emit(Act.WIPE, site.node, "history", path.text)
 
 
 def write_handle(state: Walker, site: Site) -> Value:
@@ -197,7 +193,11 @@ def change_mode(state: Walker, site: Site) -> Value:
     own = site.receiver.name == PATH
     path = site.receiver if own else site.arg(0, "path")
     mode = site.arg(0 if own else 1, "mode")
-    subject = f"{mode.constant & 0o7777:o}" if isinstance(mode.constant, int) else mode.sketch
+    subject = (
+        f"{mode.constant & 0o7777:o}"
+        if isinstance(mode.constant, int)
+        else mode.text.removeprefix("0o")
+    )
     state.emit(Act.PERMISSION, site.node, subject, path.text)
     return UNKNOWN
 
@@ -212,7 +212,7 @@ def show_bits(mode: int) -> str:
 
 
 def make_path(_state: Walker, site: Site) -> Value:
-    """`Path(part, …)`."""
+    """`Path(part, …)` and `os.path.join(part, …)`."""
     return join_path(site.args, site)
 
 
@@ -234,11 +234,6 @@ def join_path(parts: tuple[Value, ...], site: Site | None = None) -> Value:
         node=node,
         plain=False,
     )
-
-
-def join_parts(_state: Walker, site: Site) -> Value:
-    """`os.path.join(part, …)`."""
-    return join_path(site.args, site)
 
 
 def join_to_path(_state: Walker, site: Site) -> Value:
@@ -294,13 +289,6 @@ def update_environment(state: Walker, site: Site) -> Value:
     return UNKNOWN
 
 
-def set_environment(state: Walker, site: Site) -> Value:
-    """`os.putenv(name, value)`."""
-    name, value = site.arg(0), site.arg(1)
-    state.emit(Act.SETENV, site.node, name.text, value.text, value.labels)
-    return UNKNOWN
-
-
 _FETCHING = read_words("get head options stream")
 _SENDING = read_words("post put patch delete")
 _EITHER = read_words("request stream send urlopen ws_connect")
@@ -346,13 +334,17 @@ def exchange(state: Walker, site: Site, method: str, url: Value) -> Value:
     rest = [value for value in site.args if value is not url]
     flow = labels_of([*known, *rest]) | _in_address(url)
     sends = method in _SENDING or bool(site.keywords.keys() & {"data", "json", "files", "content"})
+    _tell_request(state, site, url, flow, sends=sends)
+    _tell_unverified(state, site)
+    return make_response(next(iter(url.texts()), ""))
+
+
+def _tell_request(state: Walker, site: Site, url: Value, flow: Labels, *, sends: bool) -> None:
     for text in url.texts() or ("",):
         if not sends:
             state.emit(Act.FETCH, site.node, text)
         if sends or flow:
             state.emit(Act.SEND, site.node, text, "http", flow)
-    _tell_unverified(state, site)
-    return make_response(next(iter(url.texts()), ""))
 
 
 def _in_address(url: Value) -> Labels:
@@ -375,11 +367,7 @@ def open_url(state: Walker, site: Site) -> Value:
     flow = labels_of([data]) | (body.labels if body else frozenset()) | _in_address(first)
     if first.name == "urllib.request.Request()":
         flow |= first.labels
-    for text in first.texts() or ("",):
-        if not sends:
-            state.emit(Act.FETCH, site.node, text)
-        if sends or flow:
-            state.emit(Act.SEND, site.node, text, "http", flow)
+    _tell_request(state, site, first, flow, sends=sends)
     return make_response(next(iter(first.texts()), ""))
 
 
@@ -523,12 +511,4 @@ def browse_url(state: Walker, site: Site) -> Value:
     flow = _in_address(url)
     if flow:
         state.emit(Act.SEND, site.node, url.text, "http", flow)
-    return UNKNOWN
-
-
-def clone_repository(state: Walker, site: Site) -> Value:
-    """`git.Repo.clone_from(url, path)`."""
-    url, path = site.arg(0, "url"), site.arg(1, "to_path")
-    state.emit(Act.FETCH, site.node, url.text, path.text)
-    state.files[path.text] = frozenset([remote_label(url.text)])
     return UNKNOWN

@@ -71,6 +71,33 @@ def _line_by_line(raw: str, text: str) -> list[int] | None:
     return indices[: len(text)]
 
 
+_COMMENT_MARK = re.compile(r"[#!:]+|//|/\*|")
+
+
+def join_comments(view: View, spans: Iterable[tuple[int, int]]) -> list[tuple[int, View]]:
+    """Return comments as prose, each with its place; what only blanks part is one text."""
+    groups: list[list[tuple[int, int]]] = []
+    for start, end in spans:
+        if groups and not view.text[groups[-1][-1][1] : start].strip():
+            groups[-1].append((start, end))
+        else:
+            groups.append([(start, end)])
+    return [(group[0][0], _join_lines(view, group)) for group in groups]
+
+
+def _join_lines(view: View, group: list[tuple[int, int]]) -> View:
+    if len(group) == 1:
+        return view.cut(*group[0])
+    lines: list[str] = []
+    indices: list[int] = []
+    for start, end in group:
+        mark = _COMMENT_MARK.match(view.text, start, end)
+        first, last = mark.end() if mark else start, end - 2 * view.text.endswith("*/", start, end)
+        lines.append(view.text[first:last] + "\n")
+        indices.extend((*range(first, last), last))
+    return view.derive("".join(lines), indices)
+
+
 MAX_DEPTH = 90
 _MAX_CALLS = 8
 # Work beyond one visit of each node: calls followed, loops unrolled.
@@ -113,9 +140,9 @@ class Language:
     find_name: "Callable[[Walker, str], Value | None]"
     # What a call may be, the first that knows it says what it gives.
     attempts: tuple[Attempt, ...]
-    # What `a.b` is, and what setting it does, where that is not as in Python.
-    get_member: "Callable[[Walker, Value, ast.expr, Value], Value | None] | None" = None
-    set_member: "Callable[[Walker, Value, ast.expr, Value, Value], bool] | None" = None
+    # What `a.b` is, and whether setting it was done, where that is not as in Python.
+    get_member: "Callable[[Walker, Value, ast.expr, Value], Value | None]" = lambda *_given: None
+    set_member: "Callable[[Walker, Value, ast.expr, Value, Value], bool]" = lambda *_given: False
 
 
 @dataclass(slots=True)
@@ -189,16 +216,6 @@ class Walker:
     log_host: str = ""
     parts: dict[str, ast.expr] = field(default_factory=dict)
     unread: dict[str, None] = field(default_factory=dict)
-
-    def get_member(self, base: Value, node: ast.expr, key: Value) -> Value | None:
-        """Return a member where the language has its own way to it."""
-        own = self.language.get_member
-        return own(self, base, node, key) if own is not None else None
-
-    def set_member(self, base: Value, node: ast.expr, key: Value, value: Value) -> bool:
-        """Set a member where the language has its own way to it; False where it has not."""
-        own = self.language.set_member
-        return own(self, base, node, key, value) if own is not None else False
 
     @property
     def may_expand(self) -> bool:

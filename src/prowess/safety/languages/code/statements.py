@@ -6,21 +6,15 @@ from typing import Any
 
 from prowess.safety.facts import Act
 from prowess.safety.languages.code.expressions import (
+    HANDLERS,
     Do,
     apply_operator,
     bind,
     evaluate,
     evaluate_all,
-    register,
     update,
 )
-from prowess.safety.languages.code.functions import (
-    apply,
-    install,
-    is_static,
-    make_self,
-    pick_element,
-)
+from prowess.safety.languages.code.functions import apply, is_static, make_self, pick_element
 from prowess.safety.languages.code.io import PATH
 from prowess.safety.languages.code.state import Site, Walker
 from prowess.safety.languages.code.values import (
@@ -410,8 +404,7 @@ _HANDLERS: dict[type[ast.stmt], Execute] = {
 }
 
 
-install()
-register(Do, _do)
+HANDLERS[Do] = _do
 
 _MAX_FUNCTIONS = 60_000
 _MAX_HANDED = 200

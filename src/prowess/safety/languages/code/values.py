@@ -371,13 +371,6 @@ def _replace_text(subject: str | bytes, arguments: Sequence[Constant]) -> Consta
             return None
 
 
-def character(number: Constant | None) -> str | None:
-    """Return `chr(number)`."""
-    if isinstance(number, int) and 0 <= number <= _MAX_CODE_POINT:
-        return chr(number)
-    return None
-
-
 def blob(numbers: Sequence[Constant | None]) -> bytes | None:
     """Return `bytes(numbers)`."""
     found = [n for n in numbers if isinstance(n, int) and 0 <= n <= _MAX_BYTE]
@@ -394,18 +387,6 @@ def number(text: Constant | None, base: Constant | None) -> int | None:
         return int(text, base if isinstance(base, int) else 10)
     except ValueError:
         return None
-
-
-def cut(
-    subject: str | bytes, start: int | None, stop: int | None, step: int | None
-) -> Constant | None:
-    """Return a slice of a constant text."""
-    return None if step == 0 else subject[start:stop:step]
-
-
-def translated(subject: str, before: str, after: str) -> str | None:
-    """Return `subject.translate(str.maketrans(before, after))`."""
-    return subject.translate(str.maketrans(before, after)) if len(before) == len(after) else None
 
 
 @lru_cache(maxsize=8192)
@@ -427,11 +408,6 @@ def is_known_module(name: str) -> bool:
     return root in sys.stdlib_module_names or root in load_words(
         PYTHON_TABLE, "names", "known_modules"
     )
-
-
-def is_bare_module(name: str) -> bool:
-    """Whether an undefined name most likely means the module of that name."""
-    return name in python_words("bare_modules")
 
 
 def is_dangerous_module(name: str) -> bool:

@@ -4,7 +4,7 @@ import re
 from functools import cache
 
 from prowess.data import load_pattern, load_table
-from prowess.reading.views import Spot, View
+from prowess.reading.views import Spot, View, rewrite
 from prowess.safety.facts import Act
 from prowess.safety.languages.data.tree import (
     NAMES,
@@ -16,7 +16,6 @@ from prowess.safety.languages.data.tree import (
     language_of,
     make_line,
     make_spot,
-    rewrite,
     run,
     set_variables,
     words,
@@ -54,13 +53,9 @@ def read_workflow(collector: Collector, root: Entry) -> None:
         steps = job.get("steps").items or []
         runs = [step for step in steps if step.get("run").scalar is not None]
         for step in steps:
-            ref = Entry(
-                items=[
-                    *step.get("with", "ref").scalars(),
-                    *step.get("with", "repository").scalars(),
-                ]
-            )
-            head = next((item for item in ref.scalars() if _HEAD.search(item.text)), None)
+            given = step.get("with")
+            refs = (*given.get("ref").scalars(), *given.get("repository").scalars())
+            head = next((item for item in refs if _HEAD.search(item.text)), None)
             if outside and runs and head is not None:
                 collector.emit(Act.EXEC, find_place(head), "ci-injection", head.text, "input")
         for step in runs:
@@ -73,13 +68,8 @@ def _read_step(collector: Collector, step: Entry, environments: tuple[Entry, ...
     if script is None:
         return
     shell = step.get("shell").text
-    language = (
-        "python"
-        if shell.startswith("python")
-        else "powershell"
-        if shell in {"pwsh", "powershell"}
-        else "shell"
-    )
+    is_windows = shell in {"pwsh", "powershell"}
+    language = "powershell" if is_windows else "python" if shell[:6] == "python" else "shell"
     collector.command(script, language)
     for match in _UNTRUSTED.finditer(script.text):
         spot = Spot(script, match.start(), match.end())
@@ -294,8 +284,8 @@ def note_registry(collector: Collector, spot: Spot | None, manager: str, url: st
         collector.emit(Act.REGISTRY, spot, manager, url)
 
 
-def read_package_json(collector: Collector, root: Entry) -> None:
-    """Note scripts that run at installation, and dependencies."""
+def read_scripts(collector: Collector, root: Entry) -> None:
+    """Note the scripts of a package.json, and that some run at installation."""
     for name, script in root.get("scripts").pairs():
         if script.scalar is None:
             continue
@@ -303,88 +293,56 @@ def read_package_json(collector: Collector, root: Entry) -> None:
             run(collector, script, "install-hook")
         else:
             collector.command(script.scalar)
-    for group in load_table(NAMES, "names", "npm_groups").split():
-        for name, spec in root.get(group).pairs():
-            if spec.scalar is not None:
-                collector.emit(Act.INSTALL, make_spot(spec.scalar), "npm", f"{name}@{spec.text}")
 
 
-def read_pyproject(collector: Collector, root: Entry) -> None:
-    """Note requirements, indexes and build hooks of a Python project."""
-    project = root.get("project")
-    groups = [project.get("dependencies"), root.get("build-system", "requires")]
-    groups += [group for _name, group in project.get("optional-dependencies").pairs()]
-    groups += [group for _name, group in root.get("dependency-groups").pairs()]
-    for group in groups:
-        for item in group.scalars():
-            collector.emit(Act.INSTALL, find_place(item), "pip", item.text)
-    tool = root.get("tool")
-    _read_poetry(collector, tool.get("poetry"))
-    for holder in (
-        tool.get("poetry", "source"),
-        tool.get("uv", "index"),
-        tool.get("pdm", "source"),
-    ):
-        for row in holder.items or ():
-            if row.get("url").text:
-                note_registry(collector, find_place(row.get("url")), "pip", row.get("url").text)
-    for key in ("index-url", "extra-index-url", "find-links"):
-        for item in tool.get("uv", key).scalars():
-            note_registry(collector, find_place(item), "pip", item.text)
-    _read_build_hooks(collector, root)
-
-
-def _read_poetry(collector: Collector, poetry: Entry) -> None:
-    groups = [poetry.get("dependencies"), poetry.get("dev-dependencies")]
-    groups += [group.get("dependencies") for _name, group in poetry.get("group").pairs()]
-    for group in groups:
+def read_packages(collector: Collector, root: Entry, kind: str) -> None:
+    """Note what a project needs, from which indexes, and what is run to build it."""
+    row: dict[str, str] = load_table(NAMES, "packages", kind)
+    manager = row["manager"]
+    for item in _find_texts(root, row.get("lists", "")):
+        collector.emit(Act.INSTALL, find_place(item), manager, item.text)
+    for group in (entry for path in row.get("maps", "").split() for entry in _follow(root, path)):
         for name, spec in group.pairs():
-            if name != "python":
-                collector.emit(Act.INSTALL, find_place(spec), "pip", _spec(name, spec))
+            if name != "python" and (manager != "npm" or spec.scalar is not None):
+                told = _write_package(name, spec, row.get("mark", ""))
+                collector.emit(Act.INSTALL, find_place(spec), manager, told)
+    for item in _find_texts(root, row.get("indexes", "")):
+        note_registry(collector, find_place(item), manager, item.text)
+    _read_build(collector, root, row.get("hooks", ""))
 
 
-def _spec(name: str, spec: Entry) -> str:
+def _write_package(name: str, spec: Entry, mark: str) -> str:
     for key in ("git", "url", "path"):
         if spec.get(key).text:
             return f"{name} @ {spec.get(key).text}"
-    return f"{name}{spec.text or spec.get('version').text}"
+    return f"{name}{mark}{spec.text or spec.get('version').text}"
 
 
-def _read_build_hooks(collector: Collector, root: Entry) -> None:
-    tool = root.get("tool")
-    hooks = [
-        *tool.get("hatch", "build", "hooks", "custom", "path").scalars(),
-        *tool.get("poetry", "build", "script").scalars(),
-        *tool.get("poetry", "build").scalars(),
-        *tool.get("pdm", "build", "setup-script").scalars(),
-        *root.get("build-system", "backend-path").scalars(),
-        *(value for _name, value in tool.get("setuptools", "cmdclass").pairs()),
-    ]
-    custom = tool.get("hatch", "build", "hooks", "custom")
+def _read_build(collector: Collector, root: Entry, hooks: str) -> None:
+    for hook in _find_texts(root, hooks):
+        if hook.text != "false":
+            collector.emit(Act.EXEC, find_place(hook), "install-hook", hook.text)
+    custom = root.get("tool", "hatch", "build", "hooks", "custom")
     if custom.fields is not None and not custom.get("path").text:
         collector.emit(Act.EXEC, custom.spot, "install-hook", "hatch_build.py")
-    for hook in hooks:
-        collector.emit(Act.EXEC, find_place(hook), "install-hook", hook.text)
 
 
-def read_cargo(collector: Collector, root: Entry) -> None:
-    """Note dependencies and the build script of a Rust package, and Cargo's own settings."""
-    scripts = [root.get("package", "build")]
-    scripts += [
-        root.get("build", key) for key in load_table(NAMES, "names", "rust_wrappers").split()
-    ]
-    for script in scripts:
-        if script.text and script.text != "false":
-            collector.emit(Act.EXEC, find_place(script), "install-hook", script.text)
-    for group in ("dependencies", "dev-dependencies", "build-dependencies"):
-        for name, spec in root.get(group).pairs():
-            choices = (spec, spec.get("git"), spec.get("path"), spec.get("version"))
-            version = next((choice.text for choice in choices if choice.text), "")
-            collector.emit(Act.INSTALL, find_place(spec), "cargo", f"{name}@{version}")
-    for _name, source in (*root.get("source").pairs(), *root.get("registries").pairs()):
-        for address in (source.get("registry"), source.get("index")):
-            if address.text:
-                note_registry(collector, find_place(address), "cargo", address.text)
+def _find_texts(root: Entry, paths: str) -> list[Entry]:
+    """Return the texts that stand at some paths of a file."""
+    entries = (entry for path in paths.split() for entry in _follow(root, path))
+    return [item for entry in entries for item in entry.scalars() if item.text]
+
+
+def _follow(root: Entry, path: str) -> list[Entry]:
+    """Return what stands at a path of keys; a star is any key, and any item of a list."""
+    found = [root]
+    for key in path.split("."):
+        if key == "*":
+            below = ([*(one.fields or {}).values(), *(one.items or ())] for one in found)
+            found = [one for row in below for one in row]
+        else:
+            found = [one.get(key) for one in found]
+    return found
 
 
 def read_requirements(collector: Collector, view: View) -> None:
@@ -417,17 +375,6 @@ def read_gemfile(collector: Collector, view: View) -> None:
         collector.emit(Act.INSTALL, spot, "gem", f"{match[1]} {spec}".strip())
     for match in _GEM_SOURCE.finditer(view.text):
         note_registry(collector, Spot(view, match.start(1), match.end(1)), "gem", match[1])
-
-
-def read_setup_cfg(collector: Collector, root: Entry) -> None:
-    """Note requirements and command classes of a setup.cfg."""
-    for item in root.get("options", "install_requires").scalars():
-        collector.emit(Act.INSTALL, find_place(item), "pip", item.text)
-    for section in ("options", "global"):
-        for item in root.get(section, "cmdclass").scalars():
-            collector.emit(Act.EXEC, find_place(item), "install-hook", item.text)
-    for item in root.get("easy_install", "index_url").scalars():
-        note_registry(collector, find_place(item), "pip", item.text)
 
 
 def read_manager_settings(collector: Collector, root: Entry) -> None:

@@ -115,9 +115,8 @@ def _value(collector: Collector, table: Entry, key: re.Match[str]) -> int:
 
 def read_ini(view: View) -> Entry:
     """Return an INI text (units, .npmrc, pip.conf, .gitconfig) as sections of lists of values."""
-    root = Entry(fields={}, spot=Spot(view, 0, 0))
     section: dict[str, Entry] = {}
-    put_field(root.fields if root.fields is not None else {}, "", Entry(fields=section))
+    sections = {"": Entry(fields=section)}
     last: Entry | None = None
     at = 0
     for line in view.text.splitlines(keepends=True):
@@ -125,24 +124,18 @@ def read_ini(view: View) -> Entry:
         body = line.strip()
         if not body or body[0] in "#;":
             continue
-        head = _SECTION.match(line)
-        if head is not None:
+        if head := _SECTION.match(line):
             section = {}
-            put_field(
-                root.fields if root.fields is not None else {},
-                head[2].strip(),
-                Entry(fields=section),
-            )
+            put_field(sections, head[2].strip(), Entry(fields=section))
             continue
-        key = (
-            None if line[0] in " \t" and last is not None and "=" not in body else _KEY.match(line)
-        )
+        goes_on = line[0] in " \t" and last is not None and "=" not in body
+        key = None if goes_on else _KEY.match(line)
         if key is not None:
             last = _ini_value(view, section, key, start)
         elif last is not None and last.items is not None:
             offset = start + line.index(body)
             last.items.append(Entry(scalar=view.cut(offset, offset + len(body))))
-    return root
+    return Entry(fields=sections, spot=Spot(view, 0, 0))
 
 
 def _ini_value(view: View, section: dict[str, Entry], key: re.Match[str], start: int) -> Entry:
@@ -174,6 +167,7 @@ _LINE = re.compile(
 _BRACKET = re.compile(r"[\[\]{}]")
 _MAX_FLOW = 100
 _COMMENT = re.compile(r"(?:^|[ \t])#[ \t]?(.*)$", re.MULTILINE)
+_LINE_COMMENT = re.compile(r"^[ \t]*[#;][ \t]?(.+)$", re.MULTILINE)
 
 
 def read_yaml(collector: Collector) -> Entry:
@@ -194,7 +188,7 @@ def read_yaml(collector: Collector) -> Entry:
         line = f" on line {mark.line + 1}" if mark is not None else ""
         collector.unread = f"syntax error{line}"
         return _by_lines(collector.view)
-    _note_comments(collector)
+    note_comments(collector, _COMMENT)
     return build.root
 
 
@@ -216,9 +210,10 @@ def _blank_unreadable(text: str) -> str:
     )
 
 
-def _note_comments(collector: Collector) -> None:
-    for match in _COMMENT.finditer(collector.view.text):
-        collector.prose(collector.view.cut(match.start(1), match.end(1)))
+def note_comments(collector: Collector, form: re.Pattern[str] = _LINE_COMMENT) -> None:
+    """Note the comments of a file as prose."""
+    for match in form.finditer(collector.view.text):
+        collector.prose(collector.view.cut(*match.span(1)))
 
 
 def _by_lines(view: View) -> Entry:
@@ -344,7 +339,7 @@ def read_data(view: View) -> Reading:
     collector = Collector(view)
     name = _format(view.path, view.text) or _guess(view.text)
     try:
-        _READERS.get(name, _read_lines)(collector)
+        _READERS.get(name, note_comments)(collector)
     except RecursionError:
         collector.unread = "nested too deeply"
     return collector.reading()
@@ -366,13 +361,9 @@ def _read_json(collector: Collector) -> None:
     _read_tree(collector, root)
 
 
-def _read_yaml(collector: Collector) -> None:
-    _read_tree(collector, read_yaml(collector))
-
-
 def _read_toml(collector: Collector) -> None:
     root = read_toml(collector)
-    _note_comments_formats(collector)
+    note_comments(collector)
     _read_tree(collector, root)
 
 
@@ -385,21 +376,22 @@ def _read_tree(collector: Collector, root: Entry) -> None:
             read_scalar(collector, keys, entry)
 
 
+_BY_NAME = {
+    "package.json": "npm", "pyproject.toml": "pip", "pipfile": "pip", "cargo.toml": "cargo",
+}  # fmt: skip
+
+
 def _read_special(collector: Collector, root: Entry) -> None:
     name = collector.view.path.replace("\\", "/").lower().rpartition("/")[2]
-    by_name: dict[str, Callable[[Collector, Entry], None]] = {
-        "package.json": builds.read_package_json,
-        "pyproject.toml": builds.read_pyproject,
-        "pipfile": builds.read_pyproject,
-        "cargo.toml": builds.read_cargo,
-        "tasks.json": builds.read_tasks,
-        ".yarnrc.yml": builds.read_manager_settings,
-    }
-    reader = by_name.get(name)
-    if reader is not None:
-        reader(collector, root)
-    elif "/.cargo/config" in "/" + collector.view.path:
-        builds.read_cargo(collector, root)
+    kind = "cargo" if "/.cargo/config" in "/" + collector.view.path else _BY_NAME.get(name)
+    if kind is not None:
+        builds.read_packages(collector, root, kind)
+    if name == "package.json":
+        builds.read_scripts(collector, root)
+    elif name == "tasks.json":
+        builds.read_tasks(collector, root)
+    elif name == ".yarnrc.yml":
+        builds.read_manager_settings(collector, root)
     if root.get("jobs").fields is not None and root.get("on") is not EMPTY:
         builds.read_workflow(collector, root)
     if root.get("services").fields is not None:
@@ -408,19 +400,10 @@ def _read_special(collector: Collector, root: Entry) -> None:
         builds.read_containers(collector, root)
 
 
-def _note_comments_formats(collector: Collector) -> None:
-    for match in re.finditer(r"^[ \t]*[#;][ \t]?(.+)$", collector.view.text, re.MULTILINE):
-        collector.prose(collector.view.cut(match.start(1), match.end(1)))
-
-
-def _read_lines(collector: Collector) -> None:
-    _note_comments_formats(collector)
-
-
 def _of_ini(read: Callable[[Collector, Entry], None]) -> Callable[[Collector], None]:
     def reader(collector: Collector) -> None:
         root = read_ini(collector.view)
-        _note_comments_formats(collector)
+        note_comments(collector)
         read(collector, root)
         for keys, entry in root.walk():
             if entry.scalar is not None:
@@ -431,7 +414,7 @@ def _of_ini(read: Callable[[Collector, Entry], None]) -> Callable[[Collector], N
 
 def _of_text(read: Callable[[Collector, View], None]) -> Callable[[Collector], None]:
     def reader(collector: Collector) -> None:
-        _note_comments_formats(collector)
+        note_comments(collector)
         read(collector, collector.view)
 
     return reader
@@ -439,7 +422,7 @@ def _of_text(read: Callable[[Collector, View], None]) -> Callable[[Collector], N
 
 def _read_plain_ini(collector: Collector, root: Entry) -> None:
     if collector.view.path.endswith("setup.cfg"):
-        builds.read_setup_cfg(collector, root)
+        builds.read_packages(collector, root, "setup")
     if root.get("Service").fields is not None:
         startup.read_unit(collector, root)
 
@@ -473,7 +456,7 @@ _READERS: dict[str, Callable[[Collector], None]] = {
     "settings": _of_ini(builds.read_manager_settings),
     "env": _of_text(_read_env),
     "json": _read_json,
-    "yaml": _read_yaml,
+    "yaml": lambda collector: _read_tree(collector, read_yaml(collector)),
     "toml": _read_toml,
     "ini": _of_ini(_read_plain_ini),
     "xml": _of_text(startup.read_xml),

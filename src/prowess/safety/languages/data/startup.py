@@ -4,7 +4,7 @@ import re
 from html import unescape
 
 from prowess.data import load_pattern, load_table
-from prowess.reading.views import Spot, View
+from prowess.reading.views import Spot, View, rewrite
 from prowess.safety.facts import Act
 from prowess.safety.languages.data.tree import (
     NAMES,
@@ -16,7 +16,6 @@ from prowess.safety.languages.data.tree import (
     looks_like_command,
     make_line,
     make_spot,
-    rewrite,
     run,
     set_variables,
     words,
@@ -209,14 +208,10 @@ def _elements(view: View) -> list[tuple[str, View]]:
     for match in _TAG.finditer(view.text):
         if previous is not None:
             found.append((_tag_name(previous[0]), _decode(view.cut(previous.end(), match.start()))))
-        if match[0].startswith("<!--"):
-            found.append(
-                ("comment", view.cut(match.start() + 4, max(match.end() - 3, match.start() + 4)))
-            )
-        elif match[0].startswith("<![CDATA["):
-            found.append(
-                ("cdata", view.cut(match.start() + 9, max(match.end() - 3, match.start() + 9)))
-            )
+        for mark, kind in (("<!--", "comment"), ("<![CDATA[", "cdata")):
+            if match[0].startswith(mark):
+                start = match.start() + len(mark)
+                found.append((kind, view.cut(start, max(match.end() - 3, start))))
         previous = match
     if previous is not None:
         found.append((_tag_name(previous[0]), view.cut(previous.end(), len(view.text))))
@@ -306,8 +301,7 @@ def read_crontab(collector: Collector, view: View) -> None:
         user = _CRON_USER.match(command.text) if system else None
         if user is not None:
             command = command.cut(user.end(), len(command.text))
-        collector.emit(Act.PERSIST, make_spot(command), "cron", command.text)
-        collector.command(command)
+        collector.start("cron", command)
 
 
 def is_crontab(text: str) -> bool:
@@ -344,8 +338,7 @@ def read_registry(collector: Collector, view: View) -> None:
         for match in _REG_VALUE.finditer(view.text, start, end):
             command = view.cut(match.start(1), match.end(1))
             text = command.text.replace('\\"', '"').replace("\\\\", "\\")
-            collector.emit(Act.PERSIST, make_spot(command), "registry-run", text)
-            collector.command(command, "powershell")
+            collector.start("registry-run", command, text, "powershell")
 
 
 def read_git_settings(collector: Collector, root: Entry) -> None:

@@ -12,12 +12,12 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from prowess.data import load_pattern, load_words
-from prowess.reading.views import Spot, View
+from prowess.reading.views import Spot, View, rewrite
 from prowess.safety.facts import Act, Fact, Reading, Snippet
 from prowess.safety.languages.decoding import LETTERS, character, join_halves
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 
 NAMES = "data/names"
@@ -126,6 +126,11 @@ class Collector:
         if view.text.strip():
             self.snippets.setdefault((view.origin(0), view.text, language), Snippet(language, view))
 
+    def start(self, kind: str, view: View, text: str = "", language: str = "shell") -> None:
+        """Note a command that runs by itself from now on."""
+        self.emit(Act.PERSIST, make_spot(view), kind, text or view.text)
+        self.command(view, language)
+
     def prose(self, view: View) -> None:
         """Note a text that a person or a model reads."""
         if len(view.text) >= LONG_TEXT and " " in view.text:
@@ -211,8 +216,8 @@ _MAX_KEY = 100
 _SHORTEST = 4
 _ADDRESS = re.compile(r"(?:https?|wss?)://\S{1,2000}")
 _BEFORE_COMMAND = (
-    r"\s*(?:\$\s+)?(?:sudo\s+(?:-\w+\s+)*)?(?:[A-Z_][A-Z0-9_]*=\S*\s+){0,4}"
-    r"(?:/?(?:usr/|bin/|local/|opt/|homebrew/){0,4})"
+    r"\s*(?:\$\s+)?(?:sudo\s+(?:-\w+\s+)*)?(?:[A-Z_][A-Z0-9_]*=\S*\s+){{0,4}}"
+    r"(?:/?(?:usr/|bin/|local/|opt/|homebrew/){{0,4}})"
 )
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SHELLY = re.compile(r"https?://|ftp://|\||&&|\$\(|`|/dev/tcp/|\s-{1,2}[a-zA-Z]|>\s*[~/.$]|\bsh\b")
@@ -227,15 +232,8 @@ def words(key: str) -> frozenset[str]:
 
 
 @cache
-def _matcher(key: str, frame: str) -> re.Pattern[str]:
-    written = load_pattern(NAMES, "patterns", key).pattern
-    return re.compile(frame.format(written), re.IGNORECASE)
-
-
-@cache
-def _begins() -> re.Pattern[str]:
-    commands = load_pattern(NAMES, "patterns", "commands").pattern
-    return re.compile(_BEFORE_COMMAND + rf"(?:{commands})(?=\s|$)")
+def _matcher(key: str, frame: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    return re.compile(frame.format(load_pattern(NAMES, "patterns", key).pattern), flags)
 
 
 def is_command_key(key: str) -> bool:
@@ -254,7 +252,8 @@ def looks_like_command(text: str) -> bool:
         return False
     if _matcher("piped", "{}").search(text):
         return True
-    return _begins().match(text) is not None and _SHELLY.search(text) is not None
+    begins = _matcher("commands", _BEFORE_COMMAND + r"(?:{})(?=\s|$)", 0)
+    return begins.match(text) is not None and _SHELLY.search(text) is not None
 
 
 def language_of(text: str) -> str:
@@ -325,20 +324,6 @@ _ESCAPE = re.compile(
 )
 _MAX_LINE = 4_000
 _AFTER_VALUE = re.compile(r"[ \t]*(?:[,}\]:]|$|//|#)", re.MULTILINE)
-
-
-def rewrite(view: View, pattern: re.Pattern[str], new: "Callable[[re.Match[str]], str]") -> View:
-    """Return `view` with `new` in place of each match, each character at its place."""
-    parts: list[str] = []
-    indices: list[int] = []
-    at = 0
-    for match in pattern.finditer(view.text):
-        parts += (view.text[at : match.start()], new(match))
-        indices.extend(range(at, match.start()))
-        indices.extend([match.start()] * len(parts[-1]))
-        at = match.end()
-    indices.extend(range(at, len(view.text)))
-    return view.derive("".join([*parts, view.text[at:]]), indices)
 
 
 def unescape(view: View, start: int, end: int) -> View:

@@ -9,7 +9,6 @@ from prowess.safety.facts import Act
 from prowess.safety.languages.code import calls, io
 from prowess.safety.languages.code.effects import read_environment_variable, unpack
 from prowess.safety.languages.code.expressions import update
-from prowess.safety.languages.code.functions import replace_callee
 from prowess.safety.languages.code.state import Site, Walker
 from prowess.safety.languages.code.values import (
     NO_LABELS,
@@ -242,11 +241,6 @@ def run_process(state: Walker, site: Site) -> Value:
     return labelled(labels, "process()")
 
 
-def run_deno(state: Walker, site: Site) -> Value:
-    """Read `Deno.run({cmd: […]})`."""
-    return run_process(state, replace_callee(site, UNKNOWN, (site.keywords.get("cmd", UNKNOWN),)))
-
-
 def run_code(state: Walker, site: Site) -> Value:
     """Read code that is run from a text."""
     code = site.args[-1] if site.name == "Function" and site.args else site.arg(0)
@@ -269,12 +263,6 @@ def run_worker(state: Walker, site: Site) -> Value:
         return run_code(state, site)
     state.emit(Act.EXEC, site.node, "process", site.arg(0).text, site.arg(0).labels)
     return UNKNOWN
-
-
-def run_as_root(state: Walker, site: Site) -> Value:
-    """Read a command that is run as the administrator."""
-    state.emit(Act.PRIVILEGE, site.node, "sudo")
-    return run_shell(state, site)
 
 
 def read_file(state: Walker, site: Site) -> Value:
@@ -305,20 +293,6 @@ def delete(state: Walker, site: Site) -> Value:
     for target in (path.items if path.items is not None else (path,))[:20]:
         state.emit(Act.DELETE, site.node, target.text, "recursive" if deep else "")
     return UNKNOWN
-
-
-def permit(state: Walker, site: Site) -> Value:
-    """Read a change of permissions."""
-    mode = site.arg(1)
-    number = mode.constant
-    shown = f"{number:o}" if isinstance(number, int) else mode.text.removeprefix("0o")
-    state.emit(Act.PERMISSION, site.node, shown, site.arg(0).text)
-    return UNKNOWN
-
-
-def decode_base64(state: Walker, site: Site) -> Value:
-    """Read `atob`."""
-    return unpack(state, site, "base64", site.arg(0))
 
 
 def make_buffer(state: Walker, site: Site) -> Value:
@@ -358,11 +332,6 @@ def _text_of_codes(state: Walker, site: Site, codes: tuple[Value, ...]) -> Value
     return state.charge(Value(constant=text, labels=labels, node=site.node))
 
 
-def inflate(state: Walker, site: Site) -> Value:
-    """Read a decompression."""
-    return unpack(state, site, "zlib", site.arg(0))
-
-
 def unquote_text(_state: Walker, site: Site) -> Value:
     """Read `unescape` and `decodeURIComponent`."""
     return unquote_value(site.arg(0))
@@ -378,15 +347,10 @@ def unquote_value(value: Value) -> Value:
     return replace(value, constant=plain, plain=False, labels=value.labels | DECODED)
 
 
-def find_home(_state: Walker, site: Site) -> Value:
-    """Read the home folder."""
-    return Value(constant="~", node=site.node)
-
-
-def find_temporary(_state: Walker, site: Site) -> Value:
-    """Read the folder for temporary files."""
+def find_folder(_state: Walker, site: Site) -> Value:
+    """Read the home folder, or the one for temporary files."""
     # Only a name in somebody else's program: nothing is written there.
-    return Value(constant="/tmp", node=site.node)  # noqa: S108
+    return Value(constant="~" if site.name == "os.homedir" else "/tmp", node=site.node)  # noqa: S108
 
 
 def pass_value(_state: Walker, site: Site) -> Value:
@@ -442,26 +406,3 @@ def assign(state: Walker, site: Site) -> Value:
 def get_by_name(state: Walker, site: Site) -> Value | None:
     """Read `Reflect.get`, which is a member by another name."""
     return get_member(state, site.arg(0), site.node, replace(site.arg(1), plain=False))
-
-
-def ask_user(state: Walker, _site: Site) -> Value:
-    """Read what the user is asked."""
-    return labelled(INPUT | state.outside)
-
-
-def revive(state: Walker, site: Site) -> Value:
-    """Read a format that brings code to life."""
-    state.emit(Act.DESERIALISE, site.node, site.name.partition(".")[0], "", site.labels())
-    return labelled(site.labels())
-
-
-def become(state: Walker, site: Site) -> Value:
-    """Read a change of the user."""
-    state.emit(Act.PRIVILEGE, site.node, "setuid")
-    return UNKNOWN
-
-
-def start_at_login(state: Walker, site: Site) -> Value:
-    """Read a program that asks to be started at login."""
-    state.emit(Act.PERSIST, site.node, "autostart", site.name)
-    return UNKNOWN

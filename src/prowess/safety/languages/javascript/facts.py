@@ -23,6 +23,7 @@ from prowess.safety.languages.code.state import (
     Language,
     Site,
     Walker,
+    join_comments,
     literal_view,
 )
 from prowess.safety.languages.code.statements import run_function, walk
@@ -98,24 +99,12 @@ def send_http(state: Walker, site: Site) -> Value:
     return site.receiver
 
 
-def send_beacon(state: Walker, site: Site) -> Value:
-    """Read `navigator.sendBeacon`."""
-    state.emit(Act.SEND, site.node, site.arg(0).text, "http", site.labels())
-    return UNKNOWN
-
-
 def open_socket(state: Walker, site: Site) -> Value:
     """Read a web socket or an event stream that is opened."""
     url = _address(site.arg(0))
     state.emit(Act.FETCH, site.node, url.text, "", url.labels)
     remote = frozenset((remote_label(url.text),))
     return Value(name=f"{site.name}()", labels=remote, made_of=url)
-
-
-def send_socket(state: Walker, site: Site) -> Value:
-    """Read data that is sent over a web socket."""
-    state.emit(Act.SEND, site.node, find_host(site.receiver), "ws", site.labels())
-    return UNKNOWN
 
 
 def connect(state: Walker, site: Site) -> Value:
@@ -133,24 +122,11 @@ def connect(state: Walker, site: Site) -> Value:
     return made
 
 
-def send_datagram(state: Walker, site: Site) -> Value:
-    """Read a datagram."""
-    host = next((value.text for value in site.args[:0:-1] if value.text), "")
-    state.emit(Act.SEND, site.node, host, "udp", site.arg(0).labels)
-    return UNKNOWN
-
-
 def send_raw(state: Walker, site: Site) -> Value:
     """Read data that is written to a connection."""
     if site.args and site.arg(0).function is None:
         io.send_data(state, site)
     return site.receiver
-
-
-def send_mail(state: Walker, site: Site) -> Value:
-    """Read a mail."""
-    state.emit(Act.SEND, site.node, _show(site.keywords.get("to")), "smtp", site.labels())
-    return UNKNOWN
 
 
 def open_request(state: Walker, site: Site) -> Value:
@@ -170,14 +146,6 @@ def visit(state: Walker, site: Site) -> Value:
     """Read `window.open` and the like: data in the address is given away."""
     if site.arg(0).labels - HARMLESS:
         state.emit(Act.SEND, site.node, site.arg(0).text, "http", site.arg(0).labels)
-    return UNKNOWN
-
-
-def load_script(state: Walker, site: Site) -> Value:
-    """Read `importScripts`: what it runs stays in a worker of a browser."""
-    for value in site.args:
-        if value.text.startswith(("http:", "https:", "//")):
-            state.emit(Act.FETCH, site.node, value.text)
     return UNKNOWN
 
 
@@ -403,18 +371,14 @@ def _call_other(state: Walker, site: Site, method: str) -> Value:
 _EFFECTS: dict[str, Effect] = {
     one.__name__: one
     for one in (
-        machine.run_shell, machine.run_tagged, machine.run_process, machine.run_deno,
-        machine.run_code, machine.run_worker, machine.run_as_root, machine.read_file,
-        machine.write_file, machine.open_stream, machine.delete, machine.permit,
-        machine.decode_base64, machine.make_buffer, machine.show_text, machine.make_text,
-        machine.inflate, machine.unquote_text, machine.find_home, machine.find_temporary,
-        machine.pass_value, machine.make_string, machine.make_pattern, machine.read_environment,
-        machine.read_variable, machine.read_variables, machine.assign, machine.get_by_name,
-        machine.ask_user, machine.revive, machine.become, machine.start_at_login, ask,
-        send_http, send_beacon, open_socket, send_socket,
-        connect, send_datagram, send_raw, send_mail,
-        open_request, visit, load_script, pipe, io.copy_file,
-        io.write_handle, io.join_parts, io.resolve_host, effects.forget_origin, effects.decrypt,
+        machine.run_shell, machine.run_tagged, machine.run_process, machine.run_code,
+        machine.run_worker, machine.read_file, machine.write_file, machine.open_stream,
+        machine.delete, machine.make_buffer, machine.show_text, machine.make_text,
+        machine.unquote_text, machine.find_folder, machine.pass_value, machine.make_string,
+        machine.make_pattern, machine.read_environment, machine.read_variable,
+        machine.read_variables, machine.assign, machine.get_by_name, ask, send_http, open_socket,
+        connect, send_raw, open_request, visit, pipe, io.change_mode, io.copy_file,
+        io.write_handle, io.make_path, io.resolve_host, effects.forget_origin, effects.decrypt,
     )
 }  # fmt: skip
 
@@ -490,37 +454,11 @@ def _long_texts(state: Walker, tree: ast.Module) -> Iterator[View]:
 
 def _comments(view: View, root: JsNode) -> list[View]:
     """Return comments as prose, lines that follow each other as one text."""
-    groups: list[list[JsNode]] = []
-    queue = [root]
-    found: list[JsNode] = []
+    queue, found = [root], list[tuple[int, int]]()
     while queue:
         node = queue.pop()
         if node.kind in {"comment", "html_comment", "hash_bang_line"}:
-            found.append(node)
+            found.append((node.start, node.end))
         queue.extend(node.kids)
-    for node in sorted(found, key=lambda comment: comment.start):
-        if groups and not view.text[groups[-1][-1].end : node.start].strip():
-            groups[-1].append(node)
-        else:
-            groups.append([node])
-    return [text for group in groups if (text := _prose(view, group)) is not None]
-
-
-def _prose(view: View, group: list[JsNode]) -> View | None:
-    if len(group) == 1:
-        alone = view.cut(group[0].start, group[0].end)
-        return alone if len(alone.text.strip()) >= _SHORT_COMMENT else None
-    parts: list[str] = []
-    indices: list[int] = []
-    for node in group:
-        start, end = node.start, node.end
-        if view.text.startswith(("//", "/*"), start):
-            start += 2
-        if view.text.startswith("*/", end - 2):
-            end -= 2
-        parts.append(view.text[start:end])
-        indices.extend(range(start, end))
-        parts.append("\n")
-        indices.append(max(end - 1, 0))
-    text = "".join(parts)
-    return view.derive(text, indices) if len(text.strip()) >= _SHORT_COMMENT else None
+    texts = (text for _, text in join_comments(view, sorted(found)))
+    return [text for text in texts if len(text.text.strip()) >= _SHORT_COMMENT]

@@ -4,15 +4,14 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from prowess.data import load_table
 from prowess.safety.facts import Act
 from prowess.safety.languages.shell.network import fetch, guess_name, send
 from prowess.safety.languages.shell.state import (
     EMPTY,
-    PROGRAMS,
     Argv,
     Datum,
     Options,
+    find_row,
     load_matcher,
     load_names,
     name_handlers,
@@ -276,35 +275,6 @@ def tell_build(call: Argv) -> None:
         call.tell(Act.INSTALL, "build", origin.source, frozenset(("remote",)))
 
 
-def tell_registry(call: Argv, manager: str, given: Options, names: str) -> None:
-    """Note the indexes that options name."""
-    for value in given.values(names):
-        call.tell(Act.REGISTRY, manager, value.text)
-
-
-def _pip(call: Argv) -> Datum:
-    given = split_options(call.args, program="pip")
-    _python_options(call, "pip", given)
-    operands = given.operands
-    if operands and operands[0].text == "config":
-        _config(call, "pip", operands[1:])
-    elif operands and operands[0].text in ("install", "download", "wheel"):
-        for package in [*operands[1:], *given.values("-e --editable")]:
-            install(call, "pip", package)
-    return EMPTY
-
-
-def _python_options(call: Argv, manager: str, given: Options) -> None:
-    tell_registry(
-        call,
-        manager,
-        given,
-        "-i --index-url --extra-index-url --index --default-index -f --find-links",
-    )
-    if given.has("--trusted-host"):
-        call.tell(Act.DISABLE, "tls", manager)
-
-
 def _config(call: Argv, manager: str, operands: list[Datum]) -> None:
     """`npm config set key value`, `pip config set key value`, `npm config set key=value`."""
     words = [value.text for value in operands]
@@ -318,29 +288,6 @@ def _config(call: Argv, manager: str, operands: list[Datum]) -> None:
         call.tell(Act.DISABLE, "tls", manager)
     elif key in ("script-shell", "init-module", "node-options", "git", "shell"):
         call.tell(Act.PERSIST, "package-config", f"{key}={value}")
-
-
-def _uv(call: Argv) -> Datum:
-    texts = call.texts
-    own = (
-        call.args[: texts.index("run")] if "run" in texts[:8] and texts[0] != "tool" else call.args
-    )
-    given = split_options(own, program="uv")
-    _python_options(call, "uv", given)
-    for package in given.values("--with --from"):
-        install(call, "uv", package)
-    words = [value.text for value in given.operands]
-    if words[:1] == ["pip"]:
-        given.operands = given.operands[1:]
-        words = words[1:]
-    if words[:2] == ["tool", "install"] or words[:2] == ["tool", "run"]:
-        packages = given.operands[2:]
-        for package in packages if words[1] == "install" else packages[:1]:
-            install(call, "uv", package)
-    elif words[:1] in (["install"], ["add"]):
-        for package in given.operands[1:]:
-            install(call, "uv", package)
-    return _run_in_environment(call, "run") if own is not call.args else EMPTY
 
 
 def _run_in_environment(call: Argv, verb: str) -> Datum:
@@ -358,84 +305,46 @@ def _run_in_environment(call: Argv, verb: str) -> Datum:
     return call.shell.invoke(rest, call.stdin)
 
 
-def _runner(call: Argv) -> Datum:
-    """`poetry`, `pipenv`, `hatch`, `pdm`, `rye`: add packages or run a command."""
-    given = split_options(call.args, "--index --source --pypi-mirror")
-    tell_registry(call, call.name, given, "--index --pypi-mirror")
-    words = [value.text for value in given.operands]
-    if words[:1] in (["add"], ["install"]):
-        for package in given.operands[1:]:
-            install(call, call.name, package)
-    elif words[:1] == ["run"]:
-        return _run_in_environment(call, "run")
-    return EMPTY
+def manage(call: Argv) -> Datum:
+    """Note what a package manager installs, from where, and what it then runs."""
+    row, texts = find_row("managers", call.name), call.texts
+    runs = "runs" in row and "run" in texts[:8] and texts[0] != "tool"
+    given = split_options(call.args[: texts.index("run")] if runs else call.args, row["valued"])
+    name = row.get("as", call.name)
+    for value in given.values(row.get("index", "")):
+        call.tell(Act.REGISTRY, name, value.text)
+    strict = [value.text for value in given.values("--strict-ssl")]
+    if given.has("--trusted-host") or strict[:1] == ["false"]:
+        call.tell(Act.DISABLE, "tls", name)
+    if [value.text for value in given.operands[:1]] in (["config"], ["c"], ["set"]):
+        _config(call, name, given.operands[given.operands[0].text != "set" :])
+    for package in _find_packages(given, row):
+        install(call, name, package)
+        if "fetches" in row and _FETCHED.match(package.text):
+            call.tell(Act.EXEC, name, package.text, frozenset(("remote",)))
+    code = given.first("-c --call") if "fetches" in row else None
+    if code is not None:
+        return call.shell.run(code)
+    return _run_in_environment(call, "run") if runs else EMPTY
 
 
-def _run_package(call: Argv) -> Datum:
-    """`npx`, `uvx`, `pipx run`, `bunx`: a package is fetched and run."""
-    given = split_options(call.args, program="first_package")
-    tell_registry(
-        call, call.name, given, "--registry --index-url --extra-index-url --index --default-index"
-    )
-    named = given.values("-p --package --from --with")
-    operands = given.operands
-    if call.name == "pipx" and operands:
-        verb, operands = operands[0].text, operands[1:]
-        if verb not in ("run", "install", "inject"):
-            return EMPTY
-        operands = operands if verb == "install" else operands[:1]
-    else:
-        operands = operands[:1]
-    for package in named or operands:
-        install(call, call.name, package)
-        if _FETCHED.match(package.text):
-            call.tell(Act.EXEC, call.name, package.text, frozenset(("remote",)))
-    code = given.first("-c --call")
-    return call.shell.run(code) if code else EMPTY
-
-
-def read_npm(call: Argv) -> Datum:
-    """Note what `npm` and its kin install or set."""
-    given = split_options(call.args, program="npm")
-    tell_registry(call, call.name, given, "--registry")
-    if given.values("--strict-ssl")[:1] and given.values("--strict-ssl")[0].text == "false":
-        call.tell(Act.DISABLE, "tls", call.name)
-    words = [value.text for value in given.operands]
-    if words[:1] in (["config"], ["c"]):
-        _config(call, call.name, given.operands[1:])
-    elif words[:1] == ["set"]:
-        _config(call, call.name, given.operands)
-    elif words[:1] and words[0] in load_names("npm_verbs"):
-        packages = given.operands[1:]
-        if words[0] == "global":
-            packages = packages[1:]
-        if words[0] in ("exec", "x", "dlx", "create", "init"):
-            packages = given.values("--package -p") or packages[:1]
-        for package in packages:
-            install(call, call.name, package)
-    return EMPTY
-
-
-def _system(call: Argv) -> None:
-    special = load_table(PROGRAMS, "install_verbs")
-    verbs = special.get(call.name, special["usual"]).split()
-    given = split_options(call.args, program="system")
-    tell_registry(call, call.name, given, "--registry --index")
-    if call.name == "gem":
-        tell_registry(call, "gem", given, "--source -s")
-    words = call.texts
-    start = next((at for at, text in enumerate(words) if text in verbs), -1)
-    if verbs and start < 0:
-        return
-    taken = {id(value) for values in given.given.values() for value in values}
-    packages = [
-        value
-        for value in call.args[start + 1 :]
-        if not value.text.startswith("-") and id(value) not in taken
-    ]
-    runs = start >= 0 and words[start] == "run"
-    for package in [*given.values("--git"), *(packages[:1] if runs else packages)]:
-        install(call, call.name, package)
+def _find_packages(given: Options, row: dict[str, str]) -> list[Datum]:
+    """Return what stands behind the verb that installs; a mark behind a verb says: one alone."""
+    verbs, packages = row["verbs"].split(), given.operands
+    also, instead = given.values(row.get("also", "")), given.values(row.get("instead", ""))
+    plain = [verb.rstrip("!") for verb in verbs]
+    start = next((at for at, value in enumerate(packages) if value.text in plain), None)
+    # What is handed on (`pnpm exec tool add …`) has verbs of its own.
+    before = row["before"].split() if "before" in row else None
+    if start and before is not None and any(one.text not in before for one in packages[:start]):
+        start = None
+    is_one = verbs == ["!"]
+    if start is not None:
+        is_one = f"{packages[start].text}!" in verbs
+        packages = packages[start + 1 :]
+    elif any(plain) and not given.has(row.get("flags", "")):
+        return also
+    return [*also, *(instead or packages[:1] if is_one else packages)]
 
 
 def _install_local(call: Argv) -> None:
@@ -447,21 +356,12 @@ def _install_local(call: Argv) -> None:
 
 def run_module(call: Argv) -> Datum:
     """Run `python -m NAME …`."""
-    texts = call.texts
-    at = texts.index("-m")
-    name = texts[at + 1] if at + 1 < len(texts) else ""
-    rest = Argv(call.shell, name, call.args[at + 2 :], call.stdin)
-    if name in ("pip", "uv", "pipx"):
-        return {"pip": _pip, "uv": _uv, "pipx": _run_package}[name](rest)
-    return EMPTY
-
-
-def _install_all(call: Argv) -> None:
-    for package in split_options(call.args, "if").operands:
-        install(call, call.name, package)
+    at = call.texts.index("-m") + 1
+    name = call.texts[at] if at < len(call.texts) else ""
+    rest = Argv(call.shell, name, call.args[at + 1 :], call.stdin)
+    return manage(rest) if name in ("pip", "uv", "pipx") else EMPTY
 
 
 HANDLERS = name_handlers(
-    _git, _gh, _cloud, _database, _agent, _settings_editor, _pip, _uv, _install_all, _runner,
-    _run_package, read_npm, _system, _install_local,
+    _git, _gh, _cloud, _database, _agent, _settings_editor, manage, _install_local,
 )  # fmt: skip

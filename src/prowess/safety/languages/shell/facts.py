@@ -26,6 +26,7 @@ from prowess.safety.languages.shell.state import (
     Ledger,
     Shell,
     fill,
+    find_row,
     join,
     load_matcher,
     load_names,
@@ -170,26 +171,17 @@ def _strip_assignments(call: Argv) -> list[Datum]:
     return rest
 
 
-def _call_plain(call: Argv) -> Datum:
-    return _prefix(call, "nckaopieI")
-
-
-def _timeout(call: Argv) -> Datum:
-    return _prefix(call, "ks", frozenset(("--signal", "--kill-after")), skip=1)
-
-
-def _call_operand(call: Argv) -> Datum:
-    return _prefix(call, "wEo", skip=1)
+def _prefixed(call: Argv) -> Datum:
+    """Programs that run the command behind their own options and operands."""
+    row = find_row("prefixes", call.name)
+    words = row["valued"].split()
+    return _prefix(call, words[0], frozenset(words[1:]), len(row.get("operands", "").split()))
 
 
 def _command(call: Argv) -> Datum:
     if any(text in ("-v", "-V") for text in call.texts[:1]):
         return EMPTY
     return _prefix(call)
-
-
-def _exec(call: Argv) -> Datum:
-    return _prefix(call, "a") if call.args else EMPTY
 
 
 def _xargs(call: Argv) -> Datum:
@@ -239,7 +231,7 @@ def _shell_text(call: Argv) -> Datum:
 
 
 _PREFIXES = name_handlers(
-    _sudo, _env, _call_plain, _command, _exec, _timeout, _call_operand, _xargs, _shell_text,
+    _sudo, _env, _prefixed, _command, _xargs, _shell_text,
 )  # fmt: skip
 _MODULES = {
     "text": texts.HANDLERS,
@@ -541,10 +533,9 @@ def looks_like_shell(text: str) -> bool:
 
 def _installs(name: str, words: list[str]) -> bool:
     """Whether a verb of a package manager and a name below another follow: no English does."""
-    verbs = load_table(PROGRAMS, "install_verbs")
-    is_manager = name in load_table(PROGRAMS, "programs", "development", "system").split()
-    named = words[0] in verbs.get(name, verbs["usual"]).split()
-    return is_manager and named and bool(re.search(r"\w[/:]\w", words[1]))
+    row = find_row("managers", name)
+    named = "verbs" in row and words[0] in row["verbs"].replace("!", "").split()
+    return named and bool(re.search(r"\w[/:]\w", words[1]))
 
 
 def _runs_path(word: str, rest: str) -> bool:

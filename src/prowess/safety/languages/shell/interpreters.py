@@ -46,7 +46,7 @@ def _interpreter(call: Argv) -> Datum:
         and call.texts[:1]
         and call.texts[0] in ("add", "install", "i", "create", "x")
     ):
-        return shell_packages.read_npm(call)
+        return shell_packages.manage(call)
     code, script, rest = _split(call, language)
     if call.name in ("python", "pypy", "py") and code is None and "-m" in call.texts[:4]:
         return shell_packages.run_module(call)

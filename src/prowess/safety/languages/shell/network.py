@@ -4,16 +4,15 @@ import re
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from prowess.data import load_table
 from prowess.safety.facts import Act
 from prowess.safety.languages.shell.state import (
     EMPTY,
     NOTHING,
-    PROGRAMS,
     SHELL_OUTPUT,
     Argv,
     Datum,
     Options,
+    find_row,
     load_matcher,
     name_handlers,
     split_options,
@@ -25,10 +24,6 @@ from prowess.safety.languages.shell.state import (
 _MAX_URL = 2000
 _URL = re.compile(r"(?:https?|ftps?|sftp|file|dict|gopher)://", re.IGNORECASE)
 _HTTPIE_ITEM = re.compile(r"[\w.\[\]-]+(?::=@|:=|==|=@|=|@|:)")
-
-
-def _names(key: str) -> str:
-    return str(load_table(PROGRAMS, "names", key))
 
 
 def guess_name(url: str) -> str:
@@ -52,70 +47,60 @@ def send(call: Argv, url: str, how: str, labels: frozenset[str]) -> None:
     call.tell(Act.SEND, url, how, labels)
 
 
-def _curl(call: Argv) -> Datum:
-    given = split_options(call.args, program="curl")
-    urls = [*given.operands, *given.values("--url")]
-    if given.has("-k --insecure --proxy-insecure"):
-        call.tell(Act.DISABLE, "tls", "curl")
-    if not urls:
-        return EMPTY
-    body = _curl_body(call, given)
-    aside = frozenset().union(*(value.labels for value in given.values(_names("curl_aside"))))
+def _request(call: Argv) -> Datum:
+    """Programs that ask a server: what goes along, and where the answer is put."""
+    row = find_row("requests", call.name)
+    given = split_options(call.args, row["valued"])
+    if given.has(row.get("unchecked", "")):
+        call.tell(Act.DISABLE, "tls", call.name.rstrip("2"))
+    body = _read_body(call, given, row)
+    aside = frozenset().union(*(value.labels for value in given.values(row.get("aside", ""))))
+    urls = [*given.operands, *given.values(row.get("urls", ""))]
+    if "strict" in row:
+        urls = [value for value in urls if _URL.match(value.text) or value.labels]
     output = EMPTY
     for index, url in enumerate(urls[:16]):
         labels = url.labels | aside | (body or NOTHING)
         if body is not None or labels:
             send(call, url.text, "http", labels)
-        if _is_upload(given):
+        if body is not None and not given.has(row["fetches"]):
             output = unknown("remote", source=url.text)
         else:
-            output = _curl_output(call, given, url, index)
+            output = _take_answer(call, given, url, row, index)
     return output
 
 
-def _is_upload(given: Options) -> bool:
-    return given.has("-T --upload-file -F --form " + _names("curl_data")) and not given.has(
-        "-o --output -O --remote-name -G --get"
-    )
-
-
-def _curl_output(call: Argv, given: Options, url: Datum, index: int) -> Datum:
-    names = given.values("-o --output")
-    if given.has("-O --remote-name --remote-name-all"):
-        folder = given.first("--output-dir")
+def _take_answer(call: Argv, given: Options, url: Datum, row: dict[str, str], index: int) -> Datum:
+    named = given.values(row["output"])
+    saves = row.get("saves") and call.name not in row["saves"].split()
+    if given.has(row.get("named", "")) or (saves and not named):
+        folder = given.first(row["folder"])
         name = guess_name(url.text)
         return fetch(call, url, f"{folder.text.rstrip('/')}/{name}" if folder else name)
-    if not names:
-        return fetch(call, url)
-    target = names[min(index, len(names) - 1)].text
-    if target == "-" or target.startswith("/dev/std"):
-        return fetch(call, url)
-    if target.startswith("/dev/null"):
-        fetch(call, url)
-        return EMPTY
-    return fetch(call, url, target)
+    target = named[min(index, len(named) - 1)].text if named else "-"
+    if target != "-" and not target.startswith(("/dev/std", "/dev/null")):
+        return fetch(call, url, target)
+    output = fetch(call, url)
+    return EMPTY if target == "/dev/null" else output
 
 
-def _curl_body(call: Argv, given: Options) -> frozenset[str] | None:
+def _read_body(call: Argv, given: Options, row: dict[str, str]) -> frozenset[str] | None:
     """Return the labels of what a request carries, `None` where it carries nothing."""
-    labels: frozenset[str] = NOTHING
-    data = given.values(_names("curl_data"))
-    for value in data:
-        raw = value.text.startswith("@")
-        labels |= label_file(call, value.cut(1)) if raw else value.labels
-    encoded = given.values("--data-urlencode")
-    for value in encoded:
-        name, at, path = value.text.partition("@")
-        if at and "=" not in name:
-            labels |= label_file(call, Datum(path))
-    forms, files = given.values("-F --form"), given.values("-T --upload-file")
-    plain = given.values("--form-string")
-    labels = labels.union(
+    keys = ("data", "encoded", "forms", "files", "plain")
+    data, encoded, forms, files, plain = (given.values(row.get(key, "")) for key in keys)
+    if not (data or encoded or forms or files or plain):
+        return None
+    named = (value.text.partition("@") for value in encoded)
+    return frozenset().union(
+        *(
+            label_file(call, value.cut(1)) if value.text.startswith("@") else value.labels
+            for value in data
+        ),
+        *(label_file(call, Datum(path)) for name, at, path in named if at and "=" not in name),
         *(_form_labels(call, value) for value in forms),
         *(label_file(call, value) for value in files),
-        *(value.labels for value in [*encoded, *forms, *plain]),
+        *(value.labels for value in (*encoded, *forms, *plain)),
     )
-    return labels if data or encoded or forms or files or plain else None
 
 
 def _form_labels(call: Argv, value: Datum) -> frozenset[str]:
@@ -135,50 +120,6 @@ def label_file(call: Argv, path: Datum) -> frozenset[str]:
     content = call.shell.read_file(path.text)
     tell_secrets(call.shell, path.text)
     return content.labels | path.labels
-
-
-def _wget(call: Argv) -> Datum:
-    given = split_options(call.args, program="wget")
-    if given.has("--no-check-certificate"):
-        call.tell(Act.DISABLE, "tls", "wget")
-    labels: frozenset[str] = NOTHING
-    for value in given.values("--post-data --body-data --header --user --password --user-agent"):
-        labels |= value.labels
-    for value in given.values("--post-file --body-file"):
-        labels |= label_file(call, value)
-    posts = given.has("--post-data --post-file --body-data --body-file")
-    output = EMPTY
-    for url in given.operands[:16]:
-        if posts or labels or url.labels:
-            send(call, url.text, "http", labels | url.labels)
-        output = fetch(call, url, _wget_target(given, url.text))
-    return output
-
-
-def _wget_target(given: Options, url: str) -> str:
-    named = given.first("-O --output-document")
-    if named is not None:
-        return "" if named.text in ("-", "/dev/stdout", "/dev/null") else named.text
-    folder = given.first("-P --directory-prefix")
-    name = guess_name(url)
-    return f"{folder.text.rstrip('/')}/{name}" if folder else name
-
-
-def _fetcher(call: Argv) -> Datum:
-    """Other programs that fetch a URL: to standard output, or to a file of its name."""
-    given = split_options(call.args, "odOxsHmT --output --out --dir --header")
-    urls = [value for value in given.operands if _URL.match(value.text) or value.labels]
-    named = given.first("-o --output --out -O")
-    output = EMPTY
-    for url in urls[:16]:
-        if url.labels:
-            send(call, url.text, "http", url.labels)
-        target = named.text if named else guess_name(url.text)
-        prints = call.name in _names("printing_fetchers").split() or (
-            named is not None and named.text == "-"
-        )
-        output = fetch(call, url, "" if prints else target)
-    return output
 
 
 def _httpie(call: Argv) -> Datum:
@@ -342,13 +283,8 @@ def _ssh(call: Argv) -> Datum:
     return unknown("remote", source=host)
 
 
-def _sshpass(call: Argv) -> Datum:
-    return call.shell.invoke(call.args[2:], call.stdin)
-
-
 HANDLERS = name_handlers(
-    _curl, _wget, _httpie, _fetcher, _netcat, _dns, _mail, _socat, _copy_over, _ftp, _ssh,
-    _sshpass,
+    _request, _httpie, _netcat, _dns, _mail, _socat, _copy_over, _ftp, _ssh,
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from urllib.parse import urlsplit
 
 from prowess.data import load_index, load_pattern, load_table, load_words
@@ -364,6 +364,13 @@ class Options:
 def load_names(key: str) -> frozenset[str]:
     """Return one list of `programs.toml`."""
     return load_words(PROGRAMS, "names", key)
+
+
+@lru_cache(maxsize=1024)
+def find_row(group: str, name: str) -> dict[str, str]:
+    """Return the row of a group of `programs.toml` that names a program; empty where none does."""
+    rows: list[dict[str, str]] = load_table(PROGRAMS, group)
+    return next((row for row in rows if name in row["names"].split()), {})
 
 
 def load_matcher(key: str, flags: int = 0) -> re.Pattern[str]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
-from prowess.data import join_pattern, load_table
+from prowess.data import join_pattern, load_table, read_words
 from prowess.safety.facts import Act
 from prowess.safety.languages.shell.state import (
     EMPTY,
@@ -68,19 +68,14 @@ def _link(call: Argv) -> None:
 
 
 def _remove(call: Argv) -> None:
-    given = split_options(call.args)
+    shreds = call.name == "shred"
+    given = split_options(call.args, "ns --iterations --size" if shreds else "")
     recursive = given.has("-r -R --recursive -d") or call.name in ("rimraf", "trash", "srm")
     for path in given.operands:
-        call.tell(Act.DELETE, path.text, "recursive" if recursive else "", path.labels)
-        tell_erased(call.shell, path.text, EMPTY)
-
-
-def _shred(call: Argv) -> None:
-    for path in split_options(call.args, "ns --iterations --size").operands:
-        if path.text.startswith("/dev/"):
+        if shreds and path.text.startswith("/dev/"):
             call.tell(Act.WIPE, "disk", path.text)
         else:
-            call.tell(Act.DELETE, path.text)
+            call.tell(Act.DELETE, path.text, "recursive" if recursive else "", path.labels)
             tell_erased(call.shell, path.text, EMPTY)
 
 
@@ -102,21 +97,6 @@ def _dd(call: Argv) -> Datum:
         write_file(call.shell, Datum(target), replace(data, text="", known=False))
         return EMPTY
     return data
-
-
-def _disk(call: Argv) -> Datum:
-    text = " ".join(call.texts)
-    if call.name == "diskutil" and not re.search(
-        r"\b(?:erase|zero|secureErase|reformat|partitionDisk)", text
-    ):
-        return unknown()
-    if call.name in ("fdisk", "parted", "sfdisk") and re.search(
-        r"(?:^| )(?:-l|--list|print)\b", text
-    ):
-        return unknown()
-    if call.args:
-        call.tell(Act.WIPE, "disk", text)
-    return EMPTY
 
 
 def _find(call: Argv) -> Datum:
@@ -255,25 +235,10 @@ _POOL = re.compile(
 _CONTAINER_KINDS = (("docker.sock", "docker-socket"), ("/:/", "host-mount"), ("--pid", "host-pid"))
 
 
-def _agent_flags() -> re.Pattern[str]:
-    return load_matcher("agent_flags")
-
-
 @cache
 def _guards() -> re.Pattern[str]:
     named = load_matcher("guards").pattern
     return re.compile(rf"(?:^|[ /.])(?:{named})", re.IGNORECASE)
-
-
-@cache
-def _read_disabling() -> dict[str, tuple[re.Pattern[str], str]]:
-    """Return what each command must say to switch a protection off, and which."""
-    rows = load_table(PROGRAMS, "disabling")
-    return {
-        name: (re.compile(join_pattern(row["words"])), row["what"])
-        for row in rows
-        for name in row["commands"].split()
-    }
 
 
 def tell_miner(call: Argv, name: str) -> None:
@@ -288,108 +253,77 @@ def tell_miner(call: Argv, name: str) -> None:
 
 def tell_agent_flags(call: Argv) -> None:
     """Note flags that let an agent act without asking."""
-    for value in call.args[:40]:
-        if value.text.startswith("-") and (found := _agent_flags().match(value.text)):
-            call.tell(Act.DISABLE, "agent-approval", found[0])
-            return
-    if _agent_flags().search(" ".join(call.texts[1:12])):
-        call.tell(Act.DISABLE, "agent-approval", " ".join(call.texts[1:12]))
+    flags, line = load_matcher("agent_flags"), " ".join(call.texts[1:12])
+    found = (flags.match(text) for text in call.texts[:40] if text.startswith("-"))
+    if hit := next(filter(None, found), None):
+        call.tell(Act.DISABLE, "agent-approval", hit[0])
+    elif flags.search(line):
+        call.tell(Act.DISABLE, "agent-approval", line)
 
 
-def _disable(call: Argv) -> Datum:
-    switched, what = _read_disabling()[call.name]
+@cache
+def _read_lines() -> dict[str, list[tuple[re.Pattern[str], Act, str]]]:
+    """Return what each command must say to do harm by its words alone, and what that is."""
+    found: dict[str, list[tuple[re.Pattern[str], Act, str]]] = {}
+    for row in load_table(PROGRAMS, "lines"):
+        act, subject = row["tells"].split()
+        told = re.compile(join_pattern(row["words"]), re.DOTALL), Act(act), subject
+        for name in row["commands"].split():
+            found.setdefault(name, []).append(told)
+    return found
+
+
+def _line(call: Argv) -> Datum:
+    """A command whose words say all: the first row of the table that they match counts."""
     text = " ".join(call.texts)
-    if call.name == "xattr" and "-c" not in text and "quarantine" not in text:
-        return EMPTY
-    if call.name == "defaults" and re.search(r"LoginHook|LogoutHook", text):
-        call.tell(Act.PERSIST, "login-hook", call.texts[-1])
-    elif switched.search(text):
-        call.tell(Act.DISABLE, what, text)
-    return unknown("host") if call.name == "sysctl" else EMPTY
+    rows = _read_lines()[call.name]
+    for act, subject in [row[1:] for row in rows if row[0].search(text)][:1]:
+        # What stays behind is told by what is started, the last word.
+        call.tell(act, subject, call.texts[-1] if act is Act.PERSIST else text)
+    return unknown("host") if call.name in load_names("host_tellers") else EMPTY
 
 
 def _crontab(call: Argv) -> Datum:
-    given = split_options(call.args, "ui")
-    if given.has("-l -e -r"):
-        return unknown("file:crontab", source="crontab") if given.has("-l") else EMPTY
-    path = given.operands[0] if given.operands else None
+    """`crontab` takes a file or its input, `at` its input or the file behind `-f`."""
+    is_cron = call.name == "crontab"
+    given = split_options(call.args, "ui" if is_cron else "fqt")
+    if given.has("-l -e -r -c"):
+        return unknown("file:crontab", source="crontab") if is_cron and given.has("-l") else EMPTY
+    path = next(iter(given.operands), None) if is_cron else given.first("-f")
     if path is None and call.stdin is None:
         return EMPTY
-    content = (
-        call.incoming
-        if path is None or path.text in ("-", "/dev/stdin")
-        else call.shell.read_file(path.text)
-    )
-    lines = find_lines("cron", content)
-    target = (
-        "; ".join(line.text for line in lines[:3])
-        or content.text.strip()
-        or (path.text if path else "")
-    )
-    call.shell.tell(Act.PERSIST, "cron", target, content.labels, piped=True)
+    is_input = path is None or path.text in ("-", "/dev/stdin")
+    content = call.incoming if path is None or is_input else call.shell.read_file(path.text)
+    lines = find_lines("cron", content) if is_cron else [content]
+    told = "; ".join(line.text for line in lines[:3]).strip() or content.text.strip()
+    target = told or (path.text if path else "")
+    call.shell.tell(Act.PERSIST, "cron" if is_cron else "at", target, content.labels, piped=True)
     for line in lines:
         call.shell.run(line)
     return EMPTY
 
 
-def _at(call: Argv) -> None:
-    given = split_options(call.args, "fqt")
-    path = given.first("-f")
-    if given.has("-l -r -c") or (path is None and call.stdin is None):
-        return
-    content = call.shell.read_file(path.text) if path else call.incoming
-    call.shell.tell(
-        Act.PERSIST,
-        "at",
-        content.text.strip() or (path.text if path else ""),
-        content.labels,
-        piped=True,
-    )
-    call.shell.run(content)
-
-
-def _launchctl(call: Argv) -> None:
-    texts = call.texts
-    verb = texts[0] if texts else ""
-    if verb in ("load", "bootstrap", "submit", "start", "kickstart", "enable") and verb not in (
-        "start",
-        "kickstart",
-        "enable",
-    ):
-        paths = [text for text in texts[1:] if not text.startswith("-")]
-        call.tell(Act.PERSIST, "launchd", paths[-1] if paths else " ".join(texts))
-    elif verb == "setenv" and len(texts) > len("xy"):
-        call.tell(Act.SETENV, texts[1], texts[2])
-    elif verb in ("unload", "bootout", "disable", "remove", "stop") and _guards().search(
-        " ".join(texts[1:])
-    ):
-        call.tell(Act.DISABLE, "security-service", " ".join(texts))
+_STOPS = read_words("stop disable mask kill delete unload bootout remove")
+_UNITS = (".service", ".timer", ".path", ".socket")
 
 
 def _service(call: Argv) -> None:
     """Note units written here that start by themselves, and guards that are stopped."""
     words = [text for text in call.texts if not text.startswith("-")]
-    stops = {"stop", "disable", "mask", "kill", "delete", "unload"}.intersection(words[:2])
-    if stops and _guards().search(" ".join(words)):
+    if not _STOPS.isdisjoint(words[:2]) and _guards().search(" ".join(words)):
         call.tell(Act.DISABLE, "security-service", " ".join(words))
-    if words[:1] == ["enable"] or words[:1] == ["create"]:
+    if call.name == "launchctl" and words[:1] == ["setenv"] and words[2:]:
+        call.tell(Act.SETENV, words[1], words[2])
+    elif call.name == "launchctl":
+        _line(call)
+    elif words[:1] in (["enable"], ["create"]):
         for unit in words[1:2]:
             stem = unit.rpartition("/")[2].partition(".")[0]
-            written = [path for path in _units(call) if path.rpartition("/")[2].startswith(stem)]
+            held = (path for path in call.shell.files if path.endswith(_UNITS))
+            written = [path for path in held if path.rpartition("/")[2].startswith(stem)]
             if written or "/" in unit or words[0] == "create":
-                call.tell(
-                    Act.PERSIST,
-                    "systemd" if call.name == "systemctl" else "service",
-                    written[0] if written else unit,
-                )
-
-
-def _units(call: Argv) -> list[str]:
-    return [
-        path
-        for path in call.shell.files
-        if path.endswith((".service", ".timer", ".path", ".socket"))
-    ]
+                kind = "systemd" if call.name == "systemctl" else "service"
+                call.tell(Act.PERSIST, kind, written[0] if written else unit)
 
 
 def _schedule(call: Argv) -> None:
@@ -415,21 +349,6 @@ def _registry(call: Argv) -> None:
             re.IGNORECASE,
         ):
             call.tell(Act.DISABLE, "defender", text)
-
-
-def _capability(call: Argv) -> None:
-    call.tell(Act.PRIVILEGE, "capability", " ".join(call.texts))
-
-
-def _membership(call: Argv) -> None:
-    text = " ".join(call.texts)
-    group = re.search(r"\b(?:docker|sudo|wheel|admin|root|lxd|disk|shadow|Administrators)\b", text)
-    if group and re.search(
-        r"-\w*G|-a\b|--groups|edit|append|localgroup|^\S+ \S+$|create|ROOT", text
-    ):
-        call.tell(Act.PRIVILEGE, "group", text)
-    elif call.name in ("useradd", "adduser") and re.search(r"-o\b.*-u 0\b|-u 0\b", text):
-        call.tell(Act.PRIVILEGE, "root-account", text)
 
 
 def _namespace(call: Argv) -> Datum:
@@ -489,26 +408,8 @@ def _miner(call: Argv) -> None:
     tell_miner(call, call.name)
 
 
-def _backups(call: Argv) -> None:
-    text = " ".join(call.texts).lower()
-    if re.search(
-        r"delete (?:shadows|catalog|systemstatebackup)|shadowcopy delete"
-        r"|deletelocalsnapshots|\bdelete\b|disable",
-        text,
-    ):
-        call.tell(Act.WIPE, "shadow-copies", text)
-
-
-def _logs(call: Argv) -> Datum:
-    text = " ".join(call.texts)
-    if re.search(r"--vacuum-(?:time|size)|--rotate|erase --all", text):
-        call.tell(Act.WIPE, "logs", text)
-        return EMPTY
-    return unknown("host") if call.name == "journalctl" else EMPTY
-
-
 HANDLERS = name_handlers(
-    _copy, _link, _remove, _shred, _truncate, _dd, _disk, _find, _chmod, _chown, _unpack, _cd,
-    _patch, _disable, _miner, _crontab, _at, _launchctl, _schedule, _registry, _service,
-    _capability, _membership, _namespace, _container, _keychain, _backups, _logs,
+    _copy, _link, _remove, _truncate, _dd, _line, _find, _chmod, _chown, _unpack, _cd,
+    _patch, _miner, _crontab, _schedule, _registry, _service,
+    _namespace, _container, _keychain,
 )  # fmt: skip

@@ -397,29 +397,17 @@ def _unpacker(call: Argv) -> Datum:
     """`gunzip`, `xz -d`, `uudecode`: what comes out was packed."""
     given = split_options(call.args, "oSr --output --recipient --passphrase")
     data = read_operands(call, given.operands)
-    if call.name in load_names("packers") and not given.has(
-        "-d --decompress --decode --decrypt --uncompress"
-    ):
-        packed = unknown(*data.labels, source=data.source)
-        if given.operands and not given.has("-c --stdout") and call.name in _ENDINGS:
-            call.shell.store(given.operands[0].text + _ENDINGS[call.name], packed)
-            return EMPTY
-        return _to_file(call, packed, "-o", "--output")
-    call.tell(Act.DECODE, call.name, "", data.labels)
-    unpacked = unknown("decoded", *data.labels, source=data.source)
-    if given.operands and not given.has("-c --stdout") and call.name in _ENDINGS:
-        call.shell.store(given.operands[0].text.removesuffix(_ENDINGS[call.name]), unpacked)
-    return _to_file(call, unpacked, "-o", "--output")
-
-
-_ENDINGS = {
-    "gzip": ".gz",
-    "bzip2": ".bz2",
-    "xz": ".xz",
-    "zstd": ".zst",
-    "pigz": ".gz",
-    "gunzip": ".gz",
-}
+    unpacks = "-d --decompress --decode --decrypt --uncompress"
+    packs = call.name in load_names("packers") and not given.has(unpacks)
+    if not packs:
+        call.tell(Act.DECODE, call.name, "", data.labels)
+    output = unknown(*data.labels, *(() if packs else ("decoded",)), source=data.source)
+    ending = load_table(PROGRAMS, "packed").get(call.name, "")
+    if ending and given.operands and not given.has("-c --stdout"):
+        name = given.operands[0].text
+        call.shell.store(name + ending if packs else name.removesuffix(ending), output)
+        output = EMPTY if packs else output
+    return _to_file(call, output, "-o", "--output")
 
 
 HANDLERS = name_handlers(
