@@ -45,7 +45,7 @@ from prowess.hooks.answers import (
 from prowess.hooks.harness import LIMIT_VARIABLE, Harness, Moment
 from prowess.host.harness.hook_client import HookLog, is_in_roots, list_session_roots
 from prowess.host.harness.marks_and_places import is_first, place_to_index
-from prowess.host.sources.harness_folders import find_home, find_workspace
+from prowess.host.sources.roots import find_home, find_workspace
 from prowess.skills.model import Tier
 from prowess.spans import contain
 from prowess.wiring.library import HOOK, WARM_HOOK, Runtime, open_runtime

@@ -18,15 +18,14 @@ from prowess.host.config import file as config
 from prowess.host.config.file import ConfigFile
 from prowess.host.files.handles import stamp_file
 from prowess.host.files.state_files import ACCEPTANCES_FILE, PolicyPlaces
-from prowess.host.sources.harness_folders import find_workspace
 from prowess.host.sources.roots import (
     Folders,
     FolderSources,
-    KeptListings,
     expand_path,
+    find_workspace,
     has_many_folders,
 )
-from prowess.host.store.reports import BlockFinder, SkillVerdicts, VerdictPorts
+from prowess.host.store.reports import BlockFinder, KeptListings, SkillVerdicts, VerdictPorts
 from prowess.runtime.ports import KnownVerdict, ScanPatience
 from prowess.runtime.service import Places, SkillsService, Workspace, WorkspaceState
 from prowess.settings import AgentSettings, Settings

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess import __version__
 from prowess.errors import ProwessError
-from prowess.host.sources.harness_folders import is_project
+from prowess.host.sources.roots import is_project
 from prowess.mcp.greeting import Greeting
 from prowess.wiring.library import (
     LISTED,

@@ -482,7 +482,7 @@ def open_folder(runtime: Runtime, folder: str) -> Runtime | None:
     """
     if not os.path.isabs(folder) or not os.path.isdir(folder):
         return None
-    from prowess.host.sources.harness_folders import find_workspace
+    from prowess.host.sources.roots import find_workspace
 
     project = find_workspace(folder, (), folder, runtime.folders.home)
     return open_runtime(project, home=runtime.folders.state, environ=runtime.environ)

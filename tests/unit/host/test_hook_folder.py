@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.host.sources.harness_folders import find_folders_above, find_home, find_workspace
+from prowess.host.sources.roots import find_folders_above, find_home, find_workspace
 
 
 class Disk:

@@ -17,7 +17,7 @@ from hashlib import sha256
 import prowess
 from prowess.host.files.state_files import KeptFiles, PolicyPlaces, stamp_code
 from prowess.host.harness.hook_client import current_folder, state_folder
-from prowess.host.sources.harness_folders import find_home, find_workspace, is_project
+from prowess.host.sources.roots import find_home, find_workspace, is_project
 from prowess.mcp.greeting import Greeting, Memory
 
 _MOST_KEPT = 64

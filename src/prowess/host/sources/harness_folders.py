@@ -1,9 +1,4 @@
-"""Where other harnesses keep skills, commands and rules, and which project somebody works in.
-
-A call is about the project, and not the corner of it that is open: agents look for skills in parent
-folders themselves. Who names a folder is not trusted: it never makes the home folder, or one
-above it, a workspace, and on the way up folders of other people do not count, since anybody may put
-skills into a shared one. A fixed number of paths is looked at, and no folder is listed.
+"""Where other harnesses keep skills, commands and rules, for a person and in a project.
 
 Plugins contribute roots by their manifests; a path that leaves its plugin is refused by itself, and
 the others still count.
@@ -11,8 +6,7 @@ the others still count.
 
 import json
 import os
-import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, NamedTuple
 
@@ -81,123 +75,6 @@ ALIASES = {
     "vscode": "copilot",
 }
 NAMES = tuple(sorted({folder.harness for folder in (*PERSONAL, *PROJECT)}))
-
-
-_MOST_STEPS = 24
-_LONGEST_PATH = 4096
-_REPOSITORY = ".git"
-_SKILL_FOLDERS = (
-    "skills",
-    os.path.join(".agents", "skills"),
-    *dict.fromkeys(os.path.join(*folder.path.split("/")) for folder in PROJECT),
-)
-
-
-def find_home(environ: Mapping[str, str]) -> str:
-    """Return the user's home folder, as everything else finds it."""
-    return os.path.abspath(environ.get("HOME") or os.path.expanduser("~"))
-
-
-def find_workspace(cwd: str, projects: Sequence[str], current: str, home: str) -> str:
-    """Return the folder whose skills an agent should be told of.
-
-    It is the project that the harness names, if the agent works in it and it holds skills; else the
-    nearest folder from the agent's own upwards that holds some or is the root of a repository; else
-    the one that was named, or the agent's own.
-
-    Args:
-        cwd: where the agent works, as the payload says.
-        projects: the folders of the project, as the harness says.
-        current: where the hook runs, which counts where `cwd` cannot be used.
-        home: the user's home folder; what lies above it is nobody's project.
-    """
-    own_home = os.path.realpath(home)
-    place = cwd if _is_usable(cwd, own_home) else current
-    real = os.path.realpath(place)
-    if _is_within(own_home, real):
-        return place
-    named = [
-        folder
-        for folder in projects
-        if _is_usable(folder, own_home) and _is_within(real, os.path.realpath(folder))
-    ]
-    with_skills = (folder for folder in named if _has_skills(folder))
-    found = next(with_skills, None) or next(_find_marked(real, own_home), None)
-    if found is None:
-        return named[0] if named else place
-    # As the agent spells it: that is what its user sees.
-    return place if found == real else found
-
-
-def find_folders_above(folder: str, home: str) -> list[str]:
-    """Return the folders above one, up to the root of its repository, that hold skills as well.
-
-    The outermost comes first. In one that belongs to no repository nothing above counts.
-    """
-    seen: list[str] = []
-    for place in _walk_up(os.path.realpath(folder), os.path.realpath(home)):
-        seen.append(place)
-        if os.path.lexists(os.path.join(place, _REPOSITORY)):
-            return [one for one in reversed(seen[1:]) if _has_skills(one)]
-    return []
-
-
-def is_project(folder: str, home: str) -> bool:
-    """Return whether a folder is somebody's project: it holds skills, or is a repository."""
-    real, own_home = os.path.realpath(folder), os.path.realpath(home)
-    is_above = _is_within(own_home, real)
-    return not is_above and next(_find_marked(real, own_home), None) == real
-
-
-def _is_usable(folder: str, own_home: str) -> bool:
-    """Return whether a folder that somebody named exists, and is no home and nothing above one."""
-    if not folder or len(folder) > _LONGEST_PATH or "\0" in folder or not os.path.isabs(folder):
-        return False
-    return os.path.isdir(folder) and not _is_within(own_home, os.path.realpath(folder))
-
-
-def _is_within(path: str, folder: str) -> bool:
-    """Return whether `path` is `folder` or lies below it; both are real."""
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _find_marked(real: str, own_home: str) -> Iterator[str]:
-    """Yield the folders from here upwards that are a project by themselves."""
-    for folder in _walk_up(real, own_home):
-        if os.path.lexists(os.path.join(folder, _REPOSITORY)) or _has_skills(folder):
-            yield folder
-
-
-def _walk_up(real: str, own_home: str) -> Iterable[str]:
-    """Yield a folder and those above it that belong to the same people."""
-    yield real
-    owners = {_owner(real), _find_own_id()} - {None}
-    below, folder = real, os.path.dirname(real)
-    for _ in range(_MOST_STEPS):
-        is_top = folder == below or _is_within(own_home, folder)
-        if is_top or _owner(folder) not in owners:
-            return
-        yield folder
-        below, folder = folder, os.path.dirname(folder)
-
-
-def _owner(folder: str) -> int | None:
-    """Return who alone may write to a folder; None where others may as well."""
-    try:
-        found = os.stat(folder)
-    except OSError:
-        return None
-    # Windows knows neither owners nor such rights here.
-    is_shared = os.name == "posix" and found.st_mode & stat.S_IWOTH
-    return None if is_shared else found.st_uid
-
-
-def _find_own_id() -> int:
-    return os.geteuid() if hasattr(os, "geteuid") else 0
-
-
-def _has_skills(folder: str) -> bool:
-    return any(os.path.isdir(os.path.join(folder, name)) for name in _SKILL_FOLDERS)
 
 
 _MANIFESTS = (

@@ -1,22 +1,26 @@
 """The skills of one workspace, from its eight sources, reading again only what changed.
 
+A workspace is a project, and not the corner of it that is open: agents look for skills in parent
+folders themselves. Who names a folder is not trusted: it never makes the home folder, or one above
+it, a workspace, and on the way up folders of other people do not count, since anybody may put
+skills into a shared one. A fixed number of paths is looked at, and no folder is listed.
+
 Each root remembers what it found and each file its stamp. Naming the changed files skips the walk
 altogether; without that, the walk looks at stamps and parses only files whose stamp moved.
 
-What the files of one root said is kept between processes, so that each is parsed once. Beside it
-stands the list of skills of each large workspace, for whoever cannot wait until all of them were
-looked at. A file is known again by its stamp: where it is, its size, its inode, and when its
-content and its status last changed. One that changed within the last second is not kept, since a
-second change might show the same stamp. What is kept is data and never code, in a private file that
-is read only where nobody else could have written it; what does not read as expected counts as
-nothing.
+What the files of one root said is kept between processes, so that each is parsed once. A file is
+known again by its stamp: where it is, its size, its inode, and when its content and its status last
+changed. One that changed within the last second is not kept, since a second change might show the
+same stamp. What is kept is data and never code, in a private file that is read only where nobody
+else could have written it; what does not read as expected counts as nothing.
 """
 
 import hashlib
 import json
 import os
+import stat
 import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from enum import Enum
@@ -42,12 +46,10 @@ from prowess.host.sources.harness_folders import (
     PROJECT,
     HarnessFolder,
     SourceRoots,
-    find_folders_above,
     find_plugin_sources,
 )
 from prowess.runtime.ports import Scan
 from prowess.settings import Settings
-from prowess.skills.catalog import AddressedSkill, list_addressed
 from prowess.skills.model import (
     Diagnostic,
     Dialect,
@@ -187,8 +189,119 @@ def _without_repetition(sources: Sequence[Source]) -> list[Source]:
     return [source for index, source in enumerate(sources) if last[source.root] == index]
 
 
+_MOST_STEPS = 24
+_LONGEST_PATH = 4096
+_REPOSITORY = ".git"
+_SKILL_FOLDERS = (
+    "skills",
+    os.path.join(".agents", "skills"),
+    *dict.fromkeys(os.path.join(*folder.path.split("/")) for folder in PROJECT),
+)
+
+
+def find_home(environ: Mapping[str, str]) -> str:
+    """Return the user's home folder, as everything else finds it."""
+    return os.path.abspath(environ.get("HOME") or os.path.expanduser("~"))
+
+
+def find_workspace(cwd: str, projects: Sequence[str], current: str, home: str) -> str:
+    """Return the folder whose skills an agent should be told of.
+
+    It is the project that the harness names, if the agent works in it and it holds skills; else the
+    nearest folder from the agent's own upwards that holds some or is the root of a repository; else
+    the one that was named, or the agent's own.
+
+    Args:
+        cwd: where the agent works, as the payload says.
+        projects: the folders of the project, as the harness says.
+        current: where the hook runs, which counts where `cwd` cannot be used.
+        home: the user's home folder; what lies above it is nobody's project.
+    """
+    own_home = os.path.realpath(home)
+    place = cwd if _is_usable(cwd, own_home) else current
+    real = os.path.realpath(place)
+    if is_inside(own_home, real):
+        return place
+    named = [
+        folder
+        for folder in projects
+        if _is_usable(folder, own_home) and is_inside(real, os.path.realpath(folder))
+    ]
+    with_skills = (folder for folder in named if _has_skills(folder))
+    found = next(with_skills, None) or next(_find_marked(real, own_home), None)
+    if found is None:
+        return named[0] if named else place
+    # As the agent spells it: that is what its user sees.
+    return place if found == real else found
+
+
+def find_folders_above(folder: str, home: str) -> list[str]:
+    """Return the folders above one, up to the root of its repository, that hold skills as well.
+
+    The outermost comes first. In one that belongs to no repository nothing above counts.
+    """
+    seen: list[str] = []
+    for place in _walk_up(os.path.realpath(folder), os.path.realpath(home)):
+        seen.append(place)
+        if os.path.lexists(os.path.join(place, _REPOSITORY)):
+            return [one for one in reversed(seen[1:]) if _has_skills(one)]
+    return []
+
+
+def is_project(folder: str, home: str) -> bool:
+    """Return whether a folder is somebody's project: it holds skills, or is a repository."""
+    real, own_home = os.path.realpath(folder), os.path.realpath(home)
+    is_above = is_inside(own_home, real)
+    return not is_above and next(_find_marked(real, own_home), None) == real
+
+
+def _is_usable(folder: str, own_home: str) -> bool:
+    """Return whether a folder that somebody named exists, and is no home and nothing above one."""
+    if not folder or len(folder) > _LONGEST_PATH or "\0" in folder or not os.path.isabs(folder):
+        return False
+    return os.path.isdir(folder) and not is_inside(own_home, os.path.realpath(folder))
+
+
+def _find_marked(real: str, own_home: str) -> Iterator[str]:
+    """Yield the folders from here upwards that are a project by themselves."""
+    for folder in _walk_up(real, own_home):
+        if os.path.lexists(os.path.join(folder, _REPOSITORY)) or _has_skills(folder):
+            yield folder
+
+
+def _walk_up(real: str, own_home: str) -> Iterable[str]:
+    """Yield a folder and those above it that belong to the same people."""
+    yield real
+    owners = {_owner(real), _find_own_id()} - {None}
+    below, folder = real, os.path.dirname(real)
+    for _ in range(_MOST_STEPS):
+        is_top = folder == below or is_inside(own_home, folder)
+        if is_top or _owner(folder) not in owners:
+            return
+        yield folder
+        below, folder = folder, os.path.dirname(folder)
+
+
+def _owner(folder: str) -> int | None:
+    """Return who alone may write to a folder; None where others may as well."""
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return None
+    # Windows knows neither owners nor such rights here.
+    is_shared = os.name == "posix" and found.st_mode & stat.S_IWOTH
+    return None if is_shared else found.st_uid
+
+
+def _find_own_id() -> int:
+    return os.geteuid() if hasattr(os, "geteuid") else 0
+
+
+def _has_skills(folder: str) -> bool:
+    return any(os.path.isdir(os.path.join(folder, name)) for name in _SKILL_FOLDERS)
+
+
 _FOLDER, _MOST_ROOTS = "catalogs", 64
-_LISTING = "listing"
 # These travel once for the whole root, or are those of the file that was found.
 _ELSEWHERE = frozenset(("source", "path", "folder", "real", "resources", "diagnostics"))
 _SKILL = tuple(field.name for field in fields(Skill) if field.name not in _ELSEWHERE)
@@ -241,53 +354,8 @@ class ParsedFiles:
         self._files.save(_key(source, reading), b"%d\n%b" % (zlib.crc32(body), body))
 
 
-class KeptListings:
-    """The skills of each large workspace that a client may be shown, as they were last found."""
-
-    def __init__(self, state: str) -> None:
-        self._files = KeptFiles(
-            os.path.join(state, _FOLDER), made_by=stamp_code(*skills.__path__), most=_MOST_ROOTS
-        )
-
-    def load(self, folder: str, under: object) -> Sequence[AddressedSkill] | None:
-        """Return the list of a workspace; None where none is kept, or one under other conditions.
-
-        Args:
-            folder: the workspace.
-            under: what the operator says about skills, as a value whose `repr` tells it.
-        """
-        head, _, body = self._read(folder)
-        if not head.startswith(_mark(under)):
-            return None
-        try:
-            return [AddressedSkill(*row) for row in json.loads(body)]
-        except (TypeError, ValueError, RecursionError):
-            return None
-
-    def is_kept(self, folder: str) -> bool:
-        """Return whether any list of a workspace is kept, whatever it rests on."""
-        return any(self._read(folder))
-
-    def save(self, folder: str, under: object, listed: Sequence[Skill]) -> None:
-        """Keep the list of a workspace, unless it is what is kept."""
-        found = hashlib.sha256()
-        for skill in listed:
-            found.update(f"{skill.path}\0{skill.content_hash}\n".encode("utf-8", "surrogatepass"))
-        head = _mark(under) + found.hexdigest().encode()
-        if self._read(folder)[0] != head:
-            body = json.dumps(list_addressed(listed), separators=(",", ":")).encode()
-            self._files.save(_key(folder, _LISTING), head + b"\n" + body)
-
-    def _read(self, folder: str) -> tuple[bytes, bytes, bytes]:
-        return (self._files.load(_key(folder, _LISTING)) or b"").partition(b"\n")
-
-
-def _mark(under: object) -> bytes:
-    return hashlib.sha256(repr(under).encode("utf-8", "surrogatepass")).hexdigest().encode() + b" "
-
-
-def _key(source: Source | str, reading: object) -> str:
-    place = source if isinstance(source, str) else [getattr(source, name) for name in _SOURCE]
+def _key(source: Source, reading: object) -> str:
+    place = [getattr(source, name) for name in _SOURCE]
     return hashlib.sha256(repr((place, reading)).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -8,7 +8,8 @@ broken file is thrown away.
 
 Some callers cannot wait for many scans: what they have no time for stays without a verdict, and a
 skill without one is not handed out. Lists, prompts, routing and loading ask the same judge, which
-adds what the policies forbid; to look whether there are any costs next to nothing.
+adds what the policies forbid; to look whether there are any costs next to nothing. The list of
+skills of a large workspace is kept as well, for whoever cannot wait until all were looked at.
 """
 
 import hashlib
@@ -23,11 +24,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from prowess import skills
 from prowess.host.files import state_files
 from prowess.host.files.handles import is_settled, stamp_file
-from prowess.host.files.state_files import PolicyPlaces
+from prowess.host.files.state_files import KeptFiles, PolicyPlaces, stamp_code
 from prowess.runtime.ports import KnownVerdict, ScanPatience, show_progress
 from prowess.settings import Settings
+from prowess.skills.catalog import AddressedSkill, list_addressed
 from prowess.skills.eligibility import BlockingFinding, ScannerBlock, is_disabled
 from prowess.skills.model import Diagnostic, Skill
 
@@ -541,3 +544,57 @@ def _not_accepted(known: KnownVerdict, accepted: "Sequence[Acceptance]") -> "Ite
         now = apply_acceptances(finding, known.name, known.content_hash, accepted)
         if now.level is Level.CRITICAL:
             yield finding
+
+
+_LISTINGS, _MOST_LISTINGS = "listings", 64
+
+
+class KeptListings:
+    """The skills of each large workspace that a client may be shown, as they were last found."""
+
+    def __init__(self, state: str) -> None:
+        self._files = KeptFiles(
+            os.path.join(state, _LISTINGS),
+            made_by=stamp_code(*skills.__path__),
+            most=_MOST_LISTINGS,
+        )
+
+    def load(self, folder: str, under: object) -> Sequence[AddressedSkill] | None:
+        """Return the list of a workspace; None where none is kept, or one under other conditions.
+
+        Args:
+            folder: the workspace.
+            under: what the operator says about skills, as a value whose `repr` tells it.
+        """
+        head, _, body = self._read(folder)
+        if not head.startswith(_mark(under)):
+            return None
+        try:
+            return [AddressedSkill(*row) for row in json.loads(body)]
+        except (TypeError, ValueError, RecursionError):
+            return None
+
+    def is_kept(self, folder: str) -> bool:
+        """Return whether any list of a workspace is kept, whatever it rests on."""
+        return any(self._read(folder))
+
+    def save(self, folder: str, under: object, listed: Sequence[Skill]) -> None:
+        """Keep the list of a workspace, unless it is what is kept."""
+        found = hashlib.sha256()
+        for skill in listed:
+            found.update(f"{skill.path}\0{skill.content_hash}\n".encode("utf-8", "surrogatepass"))
+        head = _mark(under) + found.hexdigest().encode()
+        if self._read(folder)[0] != head:
+            body = json.dumps(list_addressed(listed), separators=(",", ":")).encode()
+            self._files.save(_name(folder), head + b"\n" + body)
+
+    def _read(self, folder: str) -> tuple[bytes, bytes, bytes]:
+        return (self._files.load(_name(folder)) or b"").partition(b"\n")
+
+
+def _mark(under: object) -> bytes:
+    return hashlib.sha256(repr(under).encode("utf-8", "surrogatepass")).hexdigest().encode() + b" "
+
+
+def _name(folder: str) -> str:
+    return hashlib.sha256(folder.encode("utf-8", "surrogatepass")).hexdigest()
