@@ -137,7 +137,8 @@ READERS = {
     "find_secrets": "SKILL.md",
 }
 CONTENT = {
-    "SKILL.md": page("Read the table.\n"),
+    # Among plain letters alone nobody looks for marks.
+    "SKILL.md": page("Read the table of the café.\n"),
     "run.sh": b"#!/bin/sh\nls\n",
     "run.py": b"print(1)\n",
     "run.js": b"console.log(1);\n",
