@@ -111,6 +111,21 @@ def test_sessions_in_folders_of_their_own_and_in_databases_are_found(machine: Ma
     assert [one.id for file in _read(machine, session="c1") for one in file.sessions] == ["c1"]
 
 
+def test_what_openclaw_packed_is_read_and_what_is_broken_left_out(machine: Machine) -> None:
+    path = _database(machine.home / ".openclaw/agents/main/agent/openclaw-agent.sqlite", OPENCLAW)
+    event = b'{"type": "message", "message": {"role": "user", "content": "go on"}}'
+    # A frame of zstd with one block that holds the bytes as they are.
+    block = (len(event) << 3 | 1).to_bytes(3, "little")
+    frame = b"\x28\xb5\x2f\xfd\x20" + bytes([len(event)]) + block + event
+    with closing(sqlite3.connect(path)) as database, database:
+        row = "INSERT INTO transcript_events VALUES ('w1', ?, NULL, ?)"
+        database.executemany(row, [(3, frame), (4, frame[:20]), (5, b"no frame")])
+
+    (found,) = _read(machine, harness=Harness.OPENCLAW)
+
+    assert [turn.prompt for turn in found.sessions[0].turns] == ["do it", "go on"]
+
+
 def test_a_database_that_is_none_says_so_and_is_not_touched(machine: Machine) -> None:
     path = machine.home / ".local/share/opencode/opencode.db"
     path.parent.mkdir(parents=True)

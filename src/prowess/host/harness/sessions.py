@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -39,6 +40,8 @@ from prowess.transcripts.turns import TranscriptRecord
 MOST_ENTRIES = 50_000
 _MOST_LINE_BYTES = 4_000_000
 _MOST_NOTE_BYTES = 1_000_000
+# As many as OpenClaw packs into one event.
+_MOST_EVENT_BYTES = 1 << 22
 # Of a database, whose newest sessions come first.
 _MOST_SESSIONS, _MOST_ROWS = 500, 200_000
 _SUFFIXES = (".jsonl", ".json")
@@ -263,14 +266,30 @@ def _rows_of_openclaw(database: sqlite3.Connection, session: str) -> Mapping[str
         shown = told.get("skillsSnapshot") if isinstance(told, dict) else None
         if isinstance(shown, dict):
             held[name].append({"type": "skills", "prompt": shown.get("prompt")})
-    # What it packed away is left out: it is old, and packed in a way that nothing here unpacks.
     asked = (
-        "SELECT session_id, event_json FROM transcript_events WHERE event_json IS NOT NULL"
-        " AND instr(session_id, ?) = 1 ORDER BY session_id, seq LIMIT ?"
+        "SELECT session_id, event_json, event_zstd FROM transcript_events"
+        " WHERE instr(session_id, ?) = 1 ORDER BY session_id, seq LIMIT ?"
     )
-    for name, event in database.execute(asked, (session, _MOST_ROWS)):
-        held[name].append(_loads(event))
+    for name, event, packed in database.execute(asked, (session, _MOST_ROWS)):
+        held[name].append(_loads(_unpack(packed) if event is None else event))
     return held
+
+
+def _unpack(packed: object) -> str:
+    """Return an event that OpenClaw packed, as it does with the larger ones; empty where broken."""
+    # Late: no other harness packs what it keeps.
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+
+    if not isinstance(packed, bytes):
+        return ""
+    try:
+        event = zstd.ZstdDecompressor().decompress(packed, max_length=_MOST_EVENT_BYTES)
+    except zstd.ZstdError:
+        return ""
+    return event.decode("utf-8", "replace")
 
 
 def _loads(text: object) -> object:
