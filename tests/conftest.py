@@ -1,5 +1,6 @@
 """What holds for every test: which are slow, how many examples are drawn, which signals arrive."""
 
+import gc
 import os
 import signal
 import tempfile
@@ -18,6 +19,10 @@ _SLOW_FOLDERS = {"browser", "integration", "outside", "training"}
 # Other people's programs, from a registry: run where the folder is named.
 _OUTSIDE = _HERE / "outside"
 _BROWSER = _HERE / "browser"
+
+# Every processor has a test of its own, and threads that wait for a part of a small sum spend ten
+# to sixty times what it takes. Read when numpy is loaded, here and in the children of tests.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Machines are shared and slow, so no example has a time limit.
 # The same change gets the same answer: which cases are drawn follows from the test alone. New
@@ -79,6 +84,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     # Tests are chosen and shuffled now, and folders say which of theirs need more time.
     yield
     items[:] = _deal(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage pass over what all tests need: it would look through it again
+    and again, in every process that a test forks as well."""
+    gc.freeze()
 
 
 def _deal(items: Sequence[pytest.Item], workers: int) -> list[pytest.Item]:
