@@ -1,8 +1,10 @@
 """What holds for every test: which are slow, how many examples are drawn, which signals arrive."""
 
+import compileall
 import gc
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import islice
@@ -10,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
+from _pytest.assertion import rewrite
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
@@ -44,8 +47,8 @@ _NOTHING_AT_HAND = providers._local_constants  # noqa: SLF001
 providers._get_local_constants = lambda: _NOTHING_AT_HAND  # noqa: SLF001
 
 
-def pytest_configure() -> None:
-    """Let children take the signals that tests send them.
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare for workers, and let children take the signals that tests send them.
 
     A shell starts what runs in the background with SIGINT and SIGQUIT ignored, nohup with SIGHUP,
     and children inherit that. A signal that is caught is back at its default in a child. That of a
@@ -54,6 +57,30 @@ def pytest_configure() -> None:
     _if_ignored("SIGINT", signal.default_int_handler)
     _if_ignored("SIGQUIT", signal.SIG_DFL)
     _if_ignored("SIGHUP", lambda *_: None)
+    # Of whole parts alone: a few files are as quick to compile where they are run.
+    if config.getoption("numprocesses", None) and config.option.markexpr:
+        _compile_once(config)
+
+
+def _compile_once(config: pytest.Config) -> None:
+    """Compile the tests that are wanted before the workers begin: all of them would do it at once,
+    since each loads the same files in the same order."""
+    state = config.stash.get(rewrite.assertstate_key, None)
+    if sys.dont_write_bytecode or state is None:
+        return
+    for path in _HERE.rglob("*.py"):
+        top = _HERE / path.relative_to(_HERE).parts[0]
+        is_test = path.name.startswith("test_")
+        if is_test and any(pytest_ignore_collect(one, config) for one in (path, top)):
+            continue
+        if not is_test and path.name != "conftest.py":
+            compileall.compile_file(path, quiet=2)
+            continue
+        folder = rewrite.get_cache_dir(path)
+        kept = folder / f"{path.stem}{rewrite.PYC_TAIL}"
+        if rewrite.try_makedirs(folder) and rewrite._read_pyc(path, kept) is None:  # noqa: SLF001
+            known, code = rewrite._rewrite_test(path, config)  # noqa: SLF001
+            rewrite._write_pyc(state, code, known, kept)  # noqa: SLF001
 
 
 def _if_ignored(
