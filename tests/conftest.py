@@ -1,7 +1,10 @@
 """What holds for every test: which are slow, how many examples are drawn, which signals arrive."""
 
+import compileall
+import gc
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import islice
@@ -9,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
+from _pytest.assertion import rewrite
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
@@ -18,6 +22,10 @@ _SLOW_FOLDERS = {"browser", "integration", "outside", "training"}
 # Other people's programs, from a registry: run where the folder is named.
 _OUTSIDE = _HERE / "outside"
 _BROWSER = _HERE / "browser"
+
+# Every processor has a test of its own, and threads that wait for a part of a small sum spend ten
+# to sixty times what it takes. Read when numpy is loaded, here and in the children of tests.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Machines are shared and slow, so no example has a time limit.
 # The same change gets the same answer: which cases are drawn follows from the test alone. New
@@ -39,8 +47,8 @@ _NOTHING_AT_HAND = providers._local_constants  # noqa: SLF001
 providers._get_local_constants = lambda: _NOTHING_AT_HAND  # noqa: SLF001
 
 
-def pytest_configure() -> None:
-    """Let children take the signals that tests send them.
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare for workers, and let children take the signals that tests send them.
 
     A shell starts what runs in the background with SIGINT and SIGQUIT ignored, nohup with SIGHUP,
     and children inherit that. A signal that is caught is back at its default in a child. That of a
@@ -49,6 +57,30 @@ def pytest_configure() -> None:
     _if_ignored("SIGINT", signal.default_int_handler)
     _if_ignored("SIGQUIT", signal.SIG_DFL)
     _if_ignored("SIGHUP", lambda *_: None)
+    # Of whole parts alone: a few files are as quick to compile where they are run.
+    if config.getoption("numprocesses", None) and config.option.markexpr:
+        _compile_once(config)
+
+
+def _compile_once(config: pytest.Config) -> None:
+    """Compile the tests that are wanted before the workers begin: all of them would do it at once,
+    since each loads the same files in the same order."""
+    state = config.stash.get(rewrite.assertstate_key, None)
+    if sys.dont_write_bytecode or state is None:
+        return
+    for path in _HERE.rglob("*.py"):
+        top = _HERE / path.relative_to(_HERE).parts[0]
+        is_test = path.name.startswith("test_")
+        if is_test and any(pytest_ignore_collect(one, config) for one in (path, top)):
+            continue
+        if not is_test and path.name != "conftest.py":
+            compileall.compile_file(path, quiet=2)
+            continue
+        folder = rewrite.get_cache_dir(path)
+        kept = folder / f"{path.stem}{rewrite.PYC_TAIL}"
+        if rewrite.try_makedirs(folder) and rewrite._read_pyc(path, kept) is None:  # noqa: SLF001
+            known, code = rewrite._rewrite_test(path, config)  # noqa: SLF001
+            rewrite._write_pyc(state, code, known, kept)  # noqa: SLF001
 
 
 def _if_ignored(
@@ -79,6 +111,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     # Tests are chosen and shuffled now, and folders say which of theirs need more time.
     yield
     items[:] = _deal(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage pass over what all tests need: it would look through it again
+    and again, in every process that a test forks as well."""
+    gc.freeze()
 
 
 def _deal(items: Sequence[pytest.Item], workers: int) -> list[pytest.Item]:

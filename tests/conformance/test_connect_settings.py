@@ -88,6 +88,12 @@ TOMLS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _words_alone(world: World) -> None:
+    """Settings come out the same without an encoder, which works for half a second each time."""
+    world.config(words_only())
+
+
 def connect(world: World, harness: str, *words: str, scope: str = "--project") -> Json:
     """What `connect --yes --json` answers when it works."""
     result = world.run("connect", harness, scope, "--yes", "--json", *words).calm()
