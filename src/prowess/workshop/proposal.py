@@ -568,6 +568,11 @@ def says_the_same(one: str, other: str) -> bool:
 
 
 _BULLET = re.compile(r"(?m)^[-*+] +(\S.*)$")
+_LIMIT = re.compile(
+    r"\b(?:at (?:most|least)|under|over|below|above|within|(?:up|down) to"
+    r"|(?:more|less|fewer|longer) than|max(?:imum)?|min(?:imum)?|limit)\b",
+    re.IGNORECASE,
+)
 _CHOICE = re.compile(r"\W*(?:always |only |please )*(?:use|prefer)\b", re.IGNORECASE)
 
 
@@ -602,8 +607,17 @@ def _overrules(new: str, old: str) -> bool:
         return True
     other = next(iter(only_theirs))
     is_exchange = len(only_theirs) == 1 and not theirs[other] and bool(shared)
-    is_number = one.isdigit() and other.isdigit()
-    return is_exchange and (is_number or bool(_CHOICE.match(new) and _CHOICE.match(old)))
+    # Numbers of steps and the like are no limits, and what is used for one thing is not what is
+    # used for another.
+    is_limit = one.isdigit() and other.isdigit() and _LIMIT.search(new) and _LIMIT.search(old)
+    is_choice = _chosen(new) == one and _chosen(old) == other
+    return is_exchange and (bool(is_limit) or is_choice)
+
+
+def _chosen(rule: str) -> str:
+    hit = _CHOICE.match(rule)
+    word = _WORD.match(rule[hit.end() :].lstrip().lower()) if hit else None
+    return _as_one(word.group()) if word else ""
 
 
 def _list_rivals(row: str) -> set[str]:

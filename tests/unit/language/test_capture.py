@@ -390,6 +390,9 @@ def test_a_rule_takes_the_place_of_one_that_cannot_hold_beside_it(old: str, new:
         ("Use pytest.", "Use ruff."),
         ("Write tests for the parser.", "Write docs for the parser."),
         ("Use tabs.\n  But not in YAML.", "Use spaces."),
+        ("Step 1.", "Step 2."),
+        ("Line 4 of the header is the year.", "Line 5 of the header is the year."),
+        ("Use pytest for unit tests.", "Use pytest for browser tests."),
     ],
 )
 def test_a_rule_stays_beside_a_special_case_and_beside_another_rule(old: str, new: str) -> None:
