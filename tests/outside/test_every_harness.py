@@ -114,10 +114,17 @@ def test_a_hint_reaches_the_model_its_uses_are_counted_and_what_was_said_for_goo
     (session,) = report["sessions"]
     used = {row["name"] for row in report["skills"] if row["used"]}
     assert "csv-import" not in used
-    assert len(used) == sum("csv" not in str(call) for call in done), (used, done, session)
+    wanted = sum("csv" not in str(call) for call in done) - _count_refused(model)
+    assert len(used) == wanted, (used, done, session)
     if "release-notes" in used:
         assert report["missed"] == []
     assert _wait_for_a_proposal(home)
+
+
+def _count_refused(model: ModelServer) -> int:
+    """Return how many calls the harness refused, or broke off: they showed the agent nothing."""
+    came = max((request.results for request in model.requests), key=len)
+    return sum("declined" in text or "failed" in text for text in map(str, came))
 
 
 def _wait_for_a_proposal(home: OutsideWorld) -> bool:
