@@ -106,7 +106,9 @@ def test_the_answer_to_connect_has_every_documented_part(gateway: Gateway) -> No
     )
     health = hello["snapshot"]["health"]
     assert health["defaultAgentId"] == "main"
-    assert health["agents"][0] == {"agentId": "main", "name": "Main", "isDefault": True}
+    none = {"path": "", "count": 0, "recent": []}
+    first = {"agentId": "main", "name": "Main", "isDefault": True, "sessions": none}
+    assert health["agents"][0] == first
     assert hello["snapshot"]["sessionDefaults"]["mainKey"] == "main"
     assert hello["auth"]["role"] == "operator"
     assert set(OPERATOR) <= set(hello["auth"]["scopes"])

@@ -58,7 +58,11 @@ def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _write(
         "helper",
         "Does things.",
-        ["the invoice pdf has to be signed", "sign this contract as pdf", "add my signature"],
+        [
+            "the contract has to be signed",
+            "sign this contract",
+            "put my signature under the contract",
+        ],
         "# Helper\n\nSigns PDF documents and contracts with your stored signature.\n\n"
         "## When to use\n\n- sign a contract\n- put a signature under an invoice\n",
     )
@@ -166,7 +170,7 @@ def test_a_model_words_it_and_is_judged_by_what_it_was_not_shown() -> None:
 def test_to_leave_its_messages_to_another_is_tried_and_taken_only_where_that_helps() -> None:
     texts = {"payments": "Handles payments.", "reversal": "Returns money to customers."}
     skills = [make_skill(name=name, description=text, body="") for name, text in texts.items()]
-    asked = ["return the customer's payment", "customer payments have to be returned"]
+    asked = ["return the payment", "the payments have to be returned"]
     messages = [LabelledMessage(text, frozenset(("reversal",))) for text in asked]
 
     with prowess.open() as runtime:
