@@ -1,12 +1,13 @@
 """How clearly a skill is meant: fitted on prompts that need one and everyday ones that need none.
 
-    python -m training.hints --messages DIR --sets DIR [--out FILE]
+    python -m training.hints --messages DIR --sets DIR --pairs PAIRS [--out FILE]
 
 The prompts and 70 short skills are those of `benchmarks/quality/hints.toml` without `held`. DIR of
 messages is that of `training.judgement`: its graded set has public skills and real messages. Of
 `nvidia-skills` and `wild-evals` each 70 skills are a catalogue with prompts of their authors,
-everyday ones, and real messages, hardly any of which needs one of these skills. What ships is
-fitted on all of it; what it is worth is said by catalogues that were left out.
+everyday ones, and real messages, hardly any of which needs one of these skills; and so of the
+requests that we wrote ourselves, of skills that the encoder has not seen. What ships is fitted on
+all of it; what it is worth is said by catalogues that were left out.
 """
 
 import argparse
@@ -21,10 +22,12 @@ import numpy as np
 from benchmarks.quality.hints import read_pages, write_skills
 
 import prowess
+from prowess.evaluation.suites import Bench
 from prowess.routing import router
 from prowess.routing.dense import Clarity, list_clues
 from prowess.runtime.route.answer import CARRIES, CLEAR, OUTRIGHT
 from prowess.wiring import open_runtime
+from training.catalogues import ASKED_HELD, read_asked
 from training.constants import read_set
 from training.judgement import read_lines
 
@@ -98,7 +101,7 @@ def fit(rows: Iterable[Rows]) -> np.ndarray:
     return found
 
 
-def collect(messages: Path, sets: Path) -> dict[str, Rows]:
+def collect(messages: Path, sets: Path, mined: Path) -> dict[str, Rows]:
     """Return the prompts of each kind of catalogue."""
     table = tomllib.loads(_PROMPTS.read_text(encoding="utf-8"))
     everyday: Prompts = [
@@ -126,17 +129,18 @@ def collect(messages: Path, sets: Path) -> dict[str, Rows]:
         "short": look(short, [*everyday, *asked], chance.sample(others, _EACH * _REAL)),
         "public": look(read_pages(public), [*everyday, *asked_long], real),
     }
-    for name in ("nvidia-skills", "wild-evals"):
-        parts = [look(*one) for one in _deal(sets / name, everyday, others)]
-        found[name] = Rows(*map(np.concatenate, zip(*parts, strict=True)))
+    benches = [read_set(sets / name) for name in ("nvidia-skills", "wild-evals")]
+    for bench in (*benches, *(one for one in read_asked(mined) if one.name == ASKED_HELD)):
+        parts = [look(*one) for one in _deal(bench, everyday, others)]
+        found[bench.name] = Rows(*map(np.concatenate, zip(*parts, strict=True)))
     return found
 
 
 def _deal(
-    folder: Path, everyday: Prompts, real: Prompts
+    bench: Bench, everyday: Prompts, real: Prompts
 ) -> Iterable[tuple[Pages, Prompts, Prompts]]:
     """Yield catalogues of a labelled set, each with prompts of its own, everyday and real ones."""
-    chance, bench = random.Random(5), read_set(folder)
+    chance = random.Random(5)
     skills = list({skill.name: skill for skill in bench.skills}.values())
     chance.shuffle(skills)
     for start in range(0, min(len(skills) - _SIZE, _SIZE * _CATALOGUES), _SIZE):
@@ -171,8 +175,9 @@ def main() -> None:
     parser.add_argument("--messages", type=Path, required=True)
     parser.add_argument("--sets", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=_OUT)
+    parser.add_argument("--pairs", type=Path, required=True)
     given = parser.parse_args()
-    found = collect(given.messages, given.sets)
+    found = collect(given.messages, given.sets, given.pairs)
     for name, rows in found.items():
         _show(name, rows, fit(other for kind, other in found.items() if kind != name))
     weights = dict(zip(Clarity.__annotations__, fit(found.values()).tolist(), strict=True))
