@@ -407,6 +407,9 @@ def test_an_answer_is_the_same_bytes_whatever_encoding_a_variable_asks_for(world
         ("exec sleep 60", b""),
         ("trap '' TERM; while :; do sleep 60; done", b""),
         ("kill -9 $$", b""),
+        # More than any answer, and a process that keeps the output open for as long as it lives.
+        ("printf '{\"a\": \"'; head -c 12000000 /dev/zero | tr '\\0' x; echo '\"}'", b""),
+        ("sleep 60 & echo '{\"a\": 1}'", b""),
         ("cat", b'{"a": "it\'s $HOME\\n"}'),
     ],
 )
