@@ -269,6 +269,20 @@ def test_a_session_begins_in_silence_where_the_harness_lists_everything(world: W
     assert world.alone(started) == ""
 
 
+def test_codex_keeps_what_a_session_was_told_when_it_is_resumed(world: World) -> None:
+    def start(source: str, **fields: object) -> bool:
+        return world.alone(world.payload("SessionStart", source=source, **fields)) != ""
+
+    assert start("startup", turn_id="t1")
+    assert not start("resume", turn_id="t2")
+    assert start("compact", turn_id="t3")
+    # One that began before we were connected, and a harness that forgets.
+    assert start("resume", turn_id="t4", session_id="two")
+    claude = {"transcript_path": "/home/me/.claude/projects/x/1.jsonl"}
+    assert start("startup", **claude)
+    assert start("resume", **claude)
+
+
 @pytest.mark.parametrize("is_link", [False, True])
 def test_what_lies_in_the_folders_of_two_harnesses_is_listed_by_both(
     world: World, *, is_link: bool
@@ -393,6 +407,9 @@ def test_an_answer_is_the_same_bytes_whatever_encoding_a_variable_asks_for(world
         ("exec sleep 60", b""),
         ("trap '' TERM; while :; do sleep 60; done", b""),
         ("kill -9 $$", b""),
+        # More than any answer, and a process that keeps the output open for as long as it lives.
+        ("printf '{\"a\": \"'; head -c 12000000 /dev/zero | tr '\\0' x; echo '\"}'", b""),
+        ("sleep 60 & echo '{\"a\": 1}'", b""),
         ("cat", b'{"a": "it\'s $HOME\\n"}'),
     ],
 )

@@ -32,6 +32,8 @@ _SAID = {
     "echo '{oops'": 0,
     'echo \'{"additionalContext": "NONSENSE"}\'; exit 2': 0,
     "echo '{\"additionalContext\": [1]}'": 0,
+    # More than any answer.
+    "printf '{\"additionalContext\": \"'; head -c 12000000 /dev/zero | tr '\\0' x; echo '\"}'": 0,
     'echo \'{"additionalContext": "Use it."}\'': 1,
 }
 # How each loads a plugin, has it hear a prompt, and counts what it said.

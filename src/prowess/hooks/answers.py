@@ -351,18 +351,6 @@ def _write_specific(incoming: Incoming, context: str) -> Mapping[str, object]:
     return {"hookSpecificOutput": said}
 
 
-def _gemini_turn(_incoming: Incoming, context: str) -> Mapping[str, object]:
-    return {"hookSpecificOutput": {"additionalContext": context}}
-
-
-def _cursor_prompt(_incoming: Incoming, context: str) -> Mapping[str, object]:
-    return {"continue": True, "additional_context": context}
-
-
-def _cursor_session(_incoming: Incoming, context: str) -> Mapping[str, object]:
-    return {"additional_context": context, "env": {}}
-
-
 def _write_plain(_incoming: Incoming, context: str) -> Mapping[str, object]:
     return {"additionalContext": context}
 
@@ -382,11 +370,15 @@ _FORMS: Mapping[tuple[Harness, str], Form] = {
         for harness in (Harness.CLAUDE_CODE, Harness.CODEX, Harness.QWEN)
         for event in ("UserPromptSubmit", "SessionStart")
     },
-    (Harness.CURSOR, "beforeSubmitPrompt"): _cursor_prompt,
-    (Harness.CURSOR, "UserPromptSubmit"): _cursor_prompt,
-    (Harness.CURSOR, "sessionStart"): _cursor_session,
-    (Harness.CURSOR, "SessionStart"): _cursor_session,
-    (Harness.GEMINI, "BeforeAgent"): _gemini_turn,
+    **dict.fromkeys(
+        ((Harness.CURSOR, "beforeSubmitPrompt"), (Harness.CURSOR, "UserPromptSubmit")),
+        lambda _, context: {"continue": True, "additional_context": context},
+    ),
+    **dict.fromkeys(
+        ((Harness.CURSOR, "sessionStart"), (Harness.CURSOR, "SessionStart")),
+        lambda _, context: {"additional_context": context, "env": {}},
+    ),
+    (Harness.GEMINI, "BeforeAgent"): lambda _, said: {"hookSpecificOutput": _write_plain(_, said)},
     (Harness.GEMINI, "SessionStart"): _write_specific,
     # What it says at `userPromptSubmitted` is dropped, so that event has no form.
     (Harness.COPILOT, "userPromptTransformed"): _copilot_prompt,

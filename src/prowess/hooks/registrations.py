@@ -31,7 +31,6 @@ from prowess.hooks.harness import (
 NAME = "prowess"
 # Safe (-P): where we are started is a project of strangers, and nothing in it may be imported.
 MODULE = ("-P", "-m", NAME)
-_ENDINGS = (".exe", ".cmd", ".bat")
 # `&` is how PowerShell calls a program whose path is quoted. What a shell would read as more than
 # one command, or fill in, stands in no line of ours.
 _LINE = re.compile(
@@ -39,16 +38,19 @@ _LINE = re.compile(
     r"(?:\"(?P<double>[^\"$`]+)\"|'(?P<single>[^']+)'|(?P<bare>[\w./\\:~+@%,=-]+))"
     r"(?P<module>(?P<safe>\s+-P)?\s+-m\s+prowess)?\s+hook\s*"
 )
-# `sh` by name, since a harness may use the shell of its user, whatever that is.
+# `sh` by name, since a harness may use the shell of its user, whatever that is. What says more than
+# any answer, or leaves a process that keeps the output open, ends with what reads it.
 _OPEN_SH = (
-    "exec 2>/dev/null; command -v timeout >/dev/null && set -- timeout -k 1 {seconds};"
-    ' o=$({variable}={seconds} "$@" {line}) && case $o in {{\\"*}}) printf %s "$o";; esac; exit 0'
+    "exec 2>/dev/null; command -v timeout >/dev/null && set -- timeout -k 0.5 {seconds};"
+    ' o=$({{ {variable}={seconds} "$@" {line} || echo .; }} | "$@" head -c 9999999);'
+    ' case $o in {{\\"*}}) printf %s "$o";; esac; exit 0'
 )
 _OPEN_POWERSHELL = "{line}; exit 0"
 # Read alike by `cmd` and by the shell that comes with Git.
 _OPEN_WINDOWS = "{line} || exit 0"
 _AROUND = re.compile(
-    r"exec 2>/dev/null; .{0,60}; o=\$\(\w+=\d+ \"\$@\" (?P<posix>.+)\) && case .+ exit 0"
+    r"exec 2>/dev/null; .{0,60}; o=\$\((?:\{ )?\w+=\d+ \"\$@\" (?P<posix>.+?)"
+    r"(?:\) && case| \|\| echo) .+ exit 0"
     r"|(?P<powershell>.+); exit 0|(?P<windows>.+) \|\| exit 0"
 )
 
@@ -149,8 +151,7 @@ def is_misled(line: str) -> bool:
 def program_of(line: str) -> str:
     """Return the program that one of our command lines starts, without its quotes."""
     line = bare_line(line)
-    match = _LINE.fullmatch(line)
-    if match is not None:
+    if match := _LINE.fullmatch(line):
         return match["double"] or match["single"] or match["bare"]
     return next(iter(_words(line)), "")
 
@@ -182,9 +183,7 @@ def words_before(arguments: Sequence[object]) -> tuple[str, ...]:
 
 def _is_us(path: str) -> bool:
     name = re.split(r"[\\/]", path)[-1].lower()
-    for ending in _ENDINGS:
-        name = name.removesuffix(ending)
-    return name == NAME
+    return re.sub(r"\.(exe|cmd|bat)$", "", name) == NAME
 
 
 # A settings file can hold anything.
@@ -478,7 +477,7 @@ def _find_inside(document: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[
     """Return the object that keys lead to; empty where there is none, or no such place."""
     found: Mapping[str, Any] = document if path else {}
     for number, key in enumerate(path, 1):
-        found = _object(found.get(key, {}), ".".join(path[:number]))
+        found = _expect(Mapping, found.get(key, {}), ".".join(path[:number]))
     return found
 
 
@@ -520,10 +519,10 @@ def _places(
     events = {*target.hooks, *target.former, *also}
     if not events:
         return
-    for event, entries in _object(document.get(HOOKS, {}), HOOKS).items():
+    for event, entries in _expect(Mapping, document.get(HOOKS, {}), HOOKS).items():
         if event not in events:
             continue
-        for path, handler in _handlers(event, _list(entries, f"{HOOKS}.{event}"), target):
+        for path, handler in _handlers(event, _expect(list, entries, f"{HOOKS}.{event}"), target):
             found = [handler[name] for name in lines_of(handler)]
             lines = tuple(line for line in found if is_hook_command(line, program))
             if lines:
@@ -543,17 +542,11 @@ def _handlers(
             yield (*path, HOOKS, place), handler
 
 
-# A settings file can hold anything; the same below.
-def _object(value: Any, name: str) -> Mapping[str, Any]:  # noqa: ANN401
-    if not isinstance(value, Mapping):
-        raise ShapeError(f"`{name}` is {_kind(value)}, and should be an object: correct it first.")
-    return value
-
-
-# See above.
-def _list(value: Any, name: str) -> Sequence[Any]:  # noqa: ANN401
-    if not isinstance(value, list):
-        raise ShapeError(f"`{name}` is {_kind(value)}, and should be a list: correct it first.")
+# A settings file can hold anything.
+def _expect(kind: type, value: Any, name: str) -> Any:  # noqa: ANN401
+    if not isinstance(value, kind):
+        wanted = "a list" if kind is list else "an object"
+        raise ShapeError(f"`{name}` is {_kind(value)}, and should be {wanted}: correct it first.")
     return value
 
 

@@ -23,11 +23,10 @@ ALSO_READ_BY: Mapping[Harness, tuple[Harness, ...]] = {
 # Who runs a command once, though both the user's settings and the project's name it.
 RUNS_ONCE = frozenset((Harness.CLAUDE_CODE, Harness.GEMINI, Harness.QWEN))
 _HINTS = {
-    (
-        Harness.VSCODE,
-        ConnectScope.USER,
-    ): "VS Code has no file of its own for the hooks of a user: it reads"
-    " those of Claude Code (`prowess connect claude-code`) and of projects (--project)."
+    (Harness.VSCODE, ConnectScope.USER): (
+        "VS Code has no file of its own for the hooks of a user: it reads those of Claude Code"
+        " (`prowess connect claude-code`) and of projects (--project)."
+    )
 }
 
 

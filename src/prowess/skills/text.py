@@ -238,6 +238,7 @@ _ESCAPED = compile_late(
     "|[\U0001fffe-\U0001ffff\U000e0000-\U0010ffff]"
 )
 _LAST_SHORT = 0xFFFF
+_PAIR = compile_late(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _OPENED = ("while parsing a flow", "while scanning a quoted")
 _LOOKS_INDENTED = ("indentation", "expected key", "<block end>")
 
@@ -293,8 +294,15 @@ def load(text: str) -> Loaded:
     except _BuildError as error:
         return Loaded(None, {}, {}, (*build.problems, error.problem))
     except yaml.YAMLError as error:
+        if _join_pairs(text) != text:
+            return load(_join_pairs(text))
         return Loaded(None, {}, {}, (*build.problems, _syntax_problem(error, text)))
     return Loaded(build.root, build.lines, build.texts, tuple(build.problems))
+
+
+def _join_pairs(text: str) -> str:
+    """Return text with each character that JSON escapes as two halves, which libyaml refuses."""
+    return _PAIR.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)
 
 
 def _loader() -> "type[yaml.SafeLoader | yaml.CSafeLoader]":
@@ -312,7 +320,7 @@ def make_locator(text: str) -> Locator:
     """
     import yaml
 
-    root = yaml.compose(text, Loader=_loader())
+    root = yaml.compose(_join_pairs(text), Loader=_loader())
 
     def locate(place: Sequence[str | int]) -> int:
         node, line = root, 1

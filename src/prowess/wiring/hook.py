@@ -115,7 +115,15 @@ class HookService:
             message = read_typed(incoming.prompt)
             hints = self._hints(incoming, message)
             return prompt_context(incoming.harness, hints, self._ask(incoming, message))
-        return self._list_unlisted(incoming)
+        told = self._list_unlisted(incoming)
+        return "" if told and self._is_kept(incoming, told) else told
+
+    def _is_kept(self, incoming: Incoming, told: str) -> bool:
+        """Return whether a session that is resumed still has what it was told: only Codex does."""
+        if incoming.harness is not Harness.CODEX or self._is_first is None:
+            return False
+        is_new = self._is_first(f"told\0{incoming.session}\0{told}")
+        return incoming.source == "resume" and not is_new
 
     def _ask(self, incoming: Incoming, message: str) -> str:
         """Return the line that asks about a rule, once for each; nothing where it is not wanted."""

@@ -69,6 +69,12 @@ def _gemini() -> SettingsTarget:
         "/usr/bin/python3 -m prowess hook",
         "/usr/bin/python3 -P -m prowess hook",
         Program(words=("/opt/my tools/prowess",)).line(5),
+        # As an earlier version wrote it.
+        (
+            "sh -c 'exec 2>/dev/null; command -v timeout >/dev/null && set -- timeout -k 1 7; o=$("
+            'PROWESS_HOOK_SECONDS=7 "$@" prowess hook) && case $o in {\\"*}) printf %s "$o";; esac;'
+            " exit 0'"
+        ),
         Program(words=("prowess",)).line_in_powershell,
         Program(words=("C:\\my tools\\prowess.exe",), windows=True).line(5),
     ],

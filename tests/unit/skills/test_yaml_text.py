@@ -36,6 +36,9 @@ from prowess.skills.text import load
         (">-\n  one\n  line\n", "one line"),
         ("[1, two, [3]]", [1, "two", [3]]),
         ("{a: {b: null}}", {"a": {"b": None}}),
+        # As JSON escapes one character beyond the first 65,536, and what only looks like it.
+        ('"up \\ud83d\\uDE80 \\u00e9"', "up \U0001f680 \u00e9"),
+        ("'\\ud83d\\ude80'", "\\ud83d\\ude80"),
     ],
 )
 def test_scalars_follow_the_core_schema_and_prose_stays_text(written: str, value: Value) -> None:

@@ -224,11 +224,10 @@ _MOST_SECONDS = 600.0
 def hook_command(*, learn: bool, index: bool) -> int:
     """Answer a hook of a coding agent: its payload on standard input, our answer on output.
 
-    Claude Code, Codex, Cursor, Gemini CLI, Copilot CLI and VS Code are told apart by what they
-    send. At a prompt the answer names the skills that fit, at the start of a session those that the
-    agent does not list itself; at the end of a turn the workshop learns in the background, if it
-    is on. Whatever goes wrong, the exit code is 0 and nothing is printed; `prowess doctor` says
-    what did.
+    The nine harnesses of `prowess connect` are told apart by what they send. At a prompt the answer
+    names the skills that fit, at the start of a session those that the agent does not list itself;
+    at the end of a turn the workshop learns in the background, if it is on. Whatever goes wrong,
+    the exit code is 0 and nothing is printed; `prowess doctor` says what did.
 
     `prowess connect` registers it. Example: prowess hook < payload.json
     """

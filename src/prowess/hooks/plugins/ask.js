@@ -24,15 +24,17 @@ const ask = (event, call) =>
         clearTimeout(timer);
         resolve(code === 0 ? read(said) : "");
       };
-      const timer = setTimeout(() => {
+      const stop = () => {
         child.kill("SIGKILL");
         child.stdout.destroy();
         end(1);
-      }, SECONDS * 1000);
+      };
+      const timer = setTimeout(stop, SECONDS * 1000);
       child.on("error", () => end(1));
       child.on("close", end);
       child.stdout.on("data", (part) => {
         said += part;
+        if (said.length > 9999999) stop();
       });
       child.stdin.on("error", () => {});
       child.stdin.end(JSON.stringify({ prowess_plugin: "HARNESS", hook_event_name: event, ...call }));
