@@ -122,16 +122,6 @@ _KIND_NAMES: Mapping[ValueKind, str] = MappingProxyType(
     {kind: kind.value for kind in ValueKind} | {ValueKind.TEXT: "text", ValueKind.HASH: "commit"}
 )
 _SHORTEST, _MOST_WORD = 3, 20
-# What a value alone says of its kind.
-_LOOKS: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        "issue": re.compile(r"[A-Z][A-Z0-9]{1,9}-\d{1,6}"),
-        "time": re.compile(
-            r"(?:[01]?\d|2[0-3])[:.][0-5]\d(?::[0-5]\d)?(?: ?[ap]\.?m\.?)?", re.IGNORECASE
-        ),
-        "am_or_pm": re.compile(r"[ap]\.?m\.?", re.IGNORECASE),
-    }
-)
 # What a field is called that takes anything.
 _ANY_TEXT = "search_text"
 
@@ -188,9 +178,10 @@ def name_parameter(
     is_folder = kind is ValueKind.TEXT and any(source.is_folder for source in known)
     given = _beside(values, tasks, _person) or name or ("folder" if is_folder else "")
     is_name = kind is ValueKind.TEXT and all(re.fullmatch(r"[^\W\d]\w*", one) for one in values)
-    for looks, pattern in _LOOKS.items():
-        if not given and all(map(pattern.fullmatch, values)):
-            return looks
+    looks: Mapping[str, str] = read_table(_TABLE)["looks"]
+    for alike, pattern in looks.items():
+        if not given and all(re.fullmatch(pattern, one, re.IGNORECASE) for one in values):
+            return alike
     return given or ("name" if is_name else _KIND_NAMES[kind])
 
 
