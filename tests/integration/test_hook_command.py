@@ -978,10 +978,23 @@ def test_the_agent_is_asked_about_a_rule_once_in_one_line(world: World) -> None:
     assert again == ""
 
 
+def test_a_rule_that_was_proposed_in_other_words_is_not_asked_about_again(world: World) -> None:
+    world.configure(workshop=True)
+    path = _transcript(world.root / ".claude" / "projects" / "w", "stop adding emojis to commits")
+    _learned(world, world.payload("Stop", transcript_path=str(path)))
+    said = ["no emojis in any commit please, always", "never commit without a ticket number"]
+
+    known, other = (world.alone(world.payload(prompt=text)) for text in said)
+
+    assert known == ""
+    assert "skill_workshop" in other
+
+
 @pytest.mark.parametrize(
     "prompt",
     [
         "why do we use pnpm and not npm?",
+        "should we always await that or is the other way fine",
         "make sure the button is always visible",
         "now write the release notes",
     ],

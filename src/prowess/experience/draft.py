@@ -14,6 +14,7 @@ many costs a sentence, a missing one costs a person's photos: in doubt it is wri
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -89,7 +90,7 @@ _CALL = re.compile(r"^(\d+)\. ([^\W\d]\w*)\((.*)\)$", re.MULTILINE)
 # What whoever recorded a command left of it; `git diff main...` and `./...` are whole.
 _CUT_BEFORE = re.compile(
     r"\u2026[\"')]*\Z|[\[(<](?:\w+ )?(?:truncated|cut off|\d+ more \w+)\b"
-    r"|\A(?!git\b).*\w\.{3}\Z",
+    r"|\A(?!git\b).*[^./]\.{3}\Z",
     re.IGNORECASE,
 )
 # Blanks may have stood where a text was cut.
@@ -102,9 +103,20 @@ def find_cut_step(text: str) -> int:
         bare = said.partition("=")[2] or said if said.endswith('"') else said
         if bare.strip('"').endswith(CUT) and _was_cut(len(bare.strip('"'))):
             return int(number)
-        if deed == "shell" and _CUT_BEFORE.search(said):
+        if deed == "shell" and (_CUT_BEFORE.search(said) or _leaves_open(said)):
             return int(number)
     return 0
+
+
+def _leaves_open(command: str) -> bool:
+    """Return whether a command ends inside of quotes; in a text below it or a note any may."""
+    if "<<" in command or "#" in command:
+        return False
+    try:
+        shlex.split(command)
+    except ValueError:
+        return True
+    return False
 
 
 def _was_cut(length: int) -> bool:

@@ -448,6 +448,11 @@ _ACCOUNT = re.compile(
 )
 _SIGN = r"[\u20ac$\u00a3\u00a5\u20bd]"
 _AMOUNT = rf"(?:{_SIGN}\s?)?-?\d[\d.,' ]*\d?(?:\s?(?:{_SIGN}|[A-Z]{{3}}\b|euros?\b))?"
+# An amount that says of itself that it is money.
+_AROUND = "\u20ac$\u00a3\u00a5\u20bdEURUSDGBPCHFeuros -"
+_MONEY = re.compile(
+    rf"{_SIGN}\s?-?\d(?:[\d.,']*\d)?|-?\d(?:[\d.,']*\d)?\s?(?:{_SIGN}|(?:EUR|USD|GBP|CHF|euros?)\b)"
+)
 
 
 def hide_people(trace: Trace) -> Trace:
@@ -465,6 +470,7 @@ def find_private(trace: Trace) -> tuple[str, ...]:
     programs = plain_words(" ".join(f"{step.action.kind} {step.app}" for step in trace.steps))
     names, known = set(_find_asked(trace.task)), _list_names(trace.task)
     said: set[str] = set()
+    amounts = set(_find_held(trace))
     for step in trace.steps:
         names.update(_find_named(step))
         # Who is tapped in an app for messages, and named in the task, is written to.
@@ -475,7 +481,18 @@ def find_private(trace: Trace) -> tuple[str, ...]:
     parts = {part for name in names for part in re.findall(_NAME, name) if " " in name}
     parts = {part for part in parts if part.casefold() not in _words("particles")}
     kept = {name for name in names | parts if not _is_program(name, programs)}
-    return tuple(sorted(kept | said, key=lambda one: (-len(one), one)))
+    amounts.update(amount for text in said for amount in _MONEY.findall(text))
+    # Where the sign is the same in all runs, only the number varies.
+    amounts.update(bare for one in tuple(amounts) if {",", "."} & set(bare := one.strip(_AROUND)))
+    return tuple(sorted(kept | said | amounts, key=lambda one: (-len(one), one)))
+
+
+def _find_held(trace: Trace) -> Iterator[str]:
+    """Yield the amounts that a trace shows, where its task is about what somebody has or owes."""
+    if re.search(rf"(?i)\b(?:{'|'.join(read_table(_TABLE)['held']['phrases'])})", trace.task):
+        for step in trace.steps:
+            for text in (step.result, *find_labels(step)):
+                yield from _MONEY.findall(text)
 
 
 def _list_names(task: str) -> set[str]:
@@ -565,7 +582,9 @@ def _find_said(step: TraceStep) -> Iterator[str]:
     if classify_action(step.action) is Deed.TYPE:
         words = plain_words(" ".join(find_labels(step))).split()
         typed = step.action.text("text", "value")
-        if not _words("fields_of_messages").isdisjoint(words) and _is_said(typed):
+        # A step that types seldom knows its field; then the app tells.
+        is_said = not _words("fields_of_messages").isdisjoint(words) if words else _carries(step)
+        if is_said and _is_said(typed):
             yield typed
         return
     if not _carries(step):

@@ -30,7 +30,8 @@ MOST_WEIGHED, _MOST_SEARCHED = 1200, 600
 _EARLY, _MANY, _MANY_LINES = 16, 4, 7
 _SHORT, _LONG = (24, 60, 150), (400, 900)
 _MATERIAL = re.compile(
-    r"```.*?(?:```|$)|https?://\S+|@?[\w.~-]{0,80}[/\\][\w./\\()\[\]:~#-]+", re.DOTALL
+    r"```.*?(?:```|$)|\u300c[^\u300d]*\u300d|https?://\S+|@?[\w.~-]{0,80}[/\\][\w./\\()\[\]:~#-]+",
+    re.DOTALL,
 )
 _SENTENCES = re.compile(r"[.!?\u3002\uff01\uff1f](?:\s|$)")
 _ITEM = re.compile(r"(?:^|\n)\s{0,8}(?:[-*]|\d{1,2}[.)])\s")
@@ -209,11 +210,13 @@ def _compile(group: Mapping[str, list[str]]) -> re.Pattern[str]:
     return re.compile("|".join(part for part in parts if part))
 
 
-_SENTENCE = re.compile(r"[^.!?\u3002\uff01\uff1f\n]+[.!?\u3002\uff01\uff1f]*")
+# A dot inside of a name ends nothing: `Promise.all`.
+_SENTENCE = re.compile(r"(?:[^.!?\u3002\uff01\uff1f\n]|[.!?](?=\w))+[.!?\u3002\uff01\uff1f]*")
 _TEMPLATE_ITEMS, _TEMPLATE_LETTERS = 3, 700
 # What a shell or a program printed, at the beginning of a line.
 _LOG = re.compile(
-    r"(?im)^\s{0,8}(?:[$%\u276f] \S|\w{0,40}(?:warning|error|exception)\b[^.\n]{0,60}:\s)"
+    r"(?im)^\s{0,8}(?:[$%\u276f] \S|\w{0,40}(?:warning|error|exception)\b[^.\n]{0,60}:\s"
+    r"|diff --git |@@ -\d|\[?\d{4}-\d\d-\d\d[T ]\d\d:|\[(?:error|warn|info|debug|fatal)\w*\])"
 )
 _HEADING = re.compile(r"(?:^|\n)\s{0,3}(?:#{1,6}\s|\*\*[^*\n]{1,60}\*\*:?\s*(?:\n|$))")
 

@@ -137,7 +137,9 @@ class HookService:
             return ""
         if self._is_first is not None and not self._is_first(f"rule\0{name_rule(message)}"):
             return ""
-        return rule_context(incoming.harness)
+        # What was proposed in other words was asked about then.
+        is_known = self._runtime.workshop.knows_rule(message)
+        return "" if is_known else rule_context(incoming.harness)
 
     def _hints(self, incoming: Incoming, message: str) -> list[Hint]:
         if not message:

@@ -15,7 +15,7 @@ import secrets
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -82,6 +82,7 @@ def workshop_ports(runtime: Runtime) -> WorkshopPorts:
         neighbours=world.neighbours,
         agent=world.agent,
         scores=world.scores,
+        compare=world.compare,
         sight=world.sight,
     )
 
@@ -181,6 +182,18 @@ class _World:
         # Words alone can tell copies.
         considered = () if found is None else found.considered
         return {one.skill.id: one.score for one in considered if _may_write(one.skill, workspace)}
+
+    def compare(self, text: str, others: Sequence[str]) -> Sequence[float]:
+        """Return how nearly other texts mean what a text does; zeros where no encoder tells."""
+        encoder = self._runtime.routing.encoder() if others else None
+        try:
+            if encoder is not None and not (encoder.english_only and not text.isascii()):
+                # One by one: a hook has an encoder that takes no more than one.
+                mine, *theirs = (encoder.encode([one])[0] for one in (text, *others))
+                return [float(mine @ one) for one in theirs]
+        except ProwessError as error:
+            log.warning("encoder.unusable: %s", error)
+        return [0.0] * len(others)
 
     def nearest(self, text: str, limit: int, agent_id: str) -> list[tuple[str, str]]:
         """Return the skills of the workspace that are nearest to a text, with what they say."""

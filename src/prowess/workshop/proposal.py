@@ -551,20 +551,28 @@ def _turn_to_agent(text: str) -> str:
 
 _WORD = re.compile(r"\d+|[^\W_]{2,}|[\u3040-\u9fff\uac00-\ud7af]")
 _NEARLY, _FEW = 0.6, 2
+# From this cosine on two short texts mean the same, or the opposite, or differ in one word.
+_ALIKE = 0.83
 
 
-def says_the_same(one: str, other: str) -> bool:
-    """Return whether two wordings are of one rule: they want and refuse nearly the same."""
+def says_the_same(one: str, other: str, likeness: float = 0.0) -> bool:
+    """Return whether two wordings are of one rule: they want and refuse nearly the same.
+
+    `likeness` is what an encoder says of them, where one was asked.
+    """
     mine, theirs = _subjects(one), _subjects(other)
     shared, every = mine.keys() & theirs.keys(), mine.keys() | theirs.keys()
     if any(word.isdigit() for word in mine.keys() ^ theirs.keys()):
         return False
     # `use pnpm, not npm` and `use npm, not pnpm` speak of the same.
     is_opposed = any(mine[word] != theirs[word] for word in shared)
+    # `run eslint after each change` is another rule than `run prettier after each change`.
+    is_exchange = bool(shared) and len(mine) == len(theirs) == len(shared) + 1
     # What adds a little to a rule is another wording of it.
     is_part = _FEW <= len(shared) == min(len(mine), len(theirs)) and 2 * len(shared) >= len(every)
     is_near = is_part or len(shared) >= _NEARLY * len(every)
-    return bool(shared) and not is_opposed and is_near
+    is_near = likeness >= _ALIKE or (bool(shared) and is_near)
+    return is_near and not (is_opposed or is_exchange)
 
 
 _BULLET = re.compile(r"(?m)^[-*+] +(\S.*)$")

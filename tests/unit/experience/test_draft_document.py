@@ -618,6 +618,10 @@ def test_a_foreign_draft_can_become_a_skill_too() -> None:
         ("1. shell(ls && docker builder prune --filter [truncated])", 1),
         ("1. shell(npm run docs -- --out...)", 1),
         ('1. shell(psql -c "select a from b where \u2026")', 1),
+        ("1. shell(find . -name '*.png' -exec optipng {} ...)", 1),
+        ('3. shell(curl -d \'{"source": {"index)', 3),
+        ("1. shell(cat > a.txt <<EOF it's here EOF)", 0),
+        ('1. shell(git commit -m "it\'s done")', 0),
     ],
 )
 def test_only_a_step_that_was_cut_counts_as_cut(line: str, step: int) -> None:

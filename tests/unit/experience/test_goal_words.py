@@ -93,6 +93,8 @@ def test_a_title_comes_out_of_a_call_as_it_went_in() -> None:
             "Cut a release",
         ),
         (("Lock the … door", "lock the … door please", "lock the … door"), "Lock the door"),
+        (("upgrade … to … and upgrade the lock file",), "Upgrade the lock file"),
+        (("schick … die Mahnung über … €",), "Schick die Mahnung"),
         (
             ("csv of … signups", "export the … signups to csv", "signups in a csv"),
             "Export the signups to csv",

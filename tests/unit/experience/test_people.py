@@ -3,10 +3,11 @@
 import re
 
 from tests.rows import each_row
-from tests.unit.experience.trace_heaps import bash, tool, trace
+from tests.unit.experience.trace_heaps import bash, tool, touch, trace
 
 from prowess.experience.draft import write_draft
 from prowess.experience.lessons.alignment import align
+from prowess.experience.lessons.parameter_names import name_parameter
 from prowess.experience.lessons.skill import write_skill
 from prowess.experience.redaction import HIDDEN, find_private, hide_accounts, hide_people
 from prowess.experience.replay.script import write_replay_script
@@ -140,6 +141,43 @@ def test_a_version_is_called_one_though_a_name_stands_before_it() -> None:
     assert found is not None
 
     assert [one.name for one in found.parameters] == ["version"]
+
+
+def test_a_field_of_a_tool_names_no_part_of_what_it_holds() -> None:
+    runs = [
+        trace(f"put the {plant} on the list", tool("mcp__shop__order", {"payload": f"one {plant}"}))
+        for plant in ("fern", "rose", "cactus")
+    ]
+    found = align(runs)
+    assert found is not None
+
+    assert "payload" not in [one.name for one in found.parameters]
+
+
+def test_a_time_of_day_is_called_one() -> None:
+    times = [("6:45", "am"), ("7:30", "am"), ("10:10", "pm")]
+    assert name_parameter([one for one, _ in times], [], ["wake me"] * 3) == "time"
+    assert name_parameter([half for _, half in times], [], ["wake me"] * 3) == "am_or_pm"
+
+
+def test_what_is_typed_where_people_write_to_each_other_is_a_message() -> None:
+    told, looked_up = (
+        trace("tell the team", touch("type", app, text="running late, sorry"))
+        for app in ("com.whatsapp", "com.maps")
+    )
+
+    assert find_private(told) == ("running late, sorry",)
+    assert find_private(looked_up) == ()
+
+
+def test_amounts_are_private_where_a_task_is_about_what_somebody_has_or_is_told() -> None:
+    shown, sold = (
+        trace(task, bash("bank show", result="Giro \u20ac 4,310.22"))
+        for task in ("check my balance", "sort the prices")
+    )
+
+    assert find_private(shown) == ("\u20ac 4,310.22", "4,310.22")
+    assert find_private(sold) == ()
 
 
 def test_the_name_of_a_program_is_nobody() -> None:

@@ -246,6 +246,13 @@ def test_what_was_pasted_objects_to_nothing() -> None:
         "$ make test\nhint: always run this from the root\n2 failed",
         "fix this please\nwarning: remember to set the path\nImportError: no module named toml",
         "Always lock your screen.\nNever share a password.\nMake sure to wear it.\nas a poster",
+        "[ERROR] worker-3 never finished, use --force instead of --retry",
+        "diff --git a/x.py b/x.py\n-    keep = always\n+    keep = never",
+        "should we always use a lock there or is Queue.put enough",
+        "update the page so it says to use pnpm instead of npm",
+        "ajoute un contr\u00f4le pour que le nom ne soit jamais vide",
+        "bau eine Liste ein, die immer die neuesten Eintr\u00e4ge zeigt",
+        "\u8a2d\u5b9a\u306b\u300c\u6b21\u56de\u304b\u3089\u8868\u793a\u3057\u306a\u3044\u300d\u3092\u8ffd\u52a0\u3057\u3066",
     ],
 )
 def test_what_is_told_or_pasted_sets_no_rule(text: str) -> None:
@@ -286,10 +293,21 @@ def test_wordings_of_one_rule_are_known_as_one(one: str, two: str, three: str) -
         ("never push to main", "never push to develop"),
         ("we use uv here, not pip", "use pip, not uv"),
         ("always lint before pushing", "never lint before pushing"),
+        ("run prettier after every change", "run eslint after every change"),
+        ("use single quotes in python", "use double quotes in python"),
+        ("limit lines to 80", "limit lines to 120"),
     ],
 )
 def test_a_rule_and_its_opposite_are_two(one: str, other: str) -> None:
     assert not says_the_same(one, other)
+    assert not says_the_same(one, other, likeness=0.97)
+
+
+def test_what_an_encoder_holds_for_one_is_one() -> None:
+    one, other = "stop adding emojis to commits", "please never put an emoji into a commit"
+
+    assert not says_the_same(one, other, likeness=0.6)
+    assert says_the_same(one, other, likeness=0.9)
 
 
 @each_row(

@@ -150,6 +150,13 @@ def test_no_text_keeps_the_reader_busy(part: str) -> None:
         "ok but we usually do that with the script",
         "danke, aber wir nehmen daf\u00fcr das Skript",
         "perfect, from now on use pnpm",
+        "I would have used the script for that",
+        "could you take the script for that instead?",
+        "kind of you, but there is a target for it",
+        "nett, aber daf\u00fcr haben wir ein Skript",
+        "gracias, pero para eso tenemos un script",
+        "merci mais on a un script pour \u00e7a",
+        "obrigado, mas temos um script para isso",
     ],
 )
 def test_what_is_refused_politely_is_refused(message: str) -> None:

@@ -122,7 +122,6 @@ _KIND_NAMES: Mapping[ValueKind, str] = MappingProxyType(
     {kind: kind.value for kind in ValueKind} | {ValueKind.TEXT: "text", ValueKind.HASH: "commit"}
 )
 _SHORTEST, _MOST_WORD = 3, 20
-_ISSUE = re.compile(r"[A-Z][A-Z0-9]{1,9}-\d{1,6}")
 # What a field is called that takes anything.
 _ANY_TEXT = "search_text"
 
@@ -179,8 +178,10 @@ def name_parameter(
     is_folder = kind is ValueKind.TEXT and any(source.is_folder for source in known)
     given = _beside(values, tasks, _person) or name or ("folder" if is_folder else "")
     is_name = kind is ValueKind.TEXT and all(re.fullmatch(r"[^\W\d]\w*", one) for one in values)
-    if not given and all(map(_ISSUE.fullmatch, values)):
-        return "issue"
+    looks: Mapping[str, str] = read_table(_TABLE)["looks"]
+    for alike, pattern in looks.items():
+        if not given and all(re.fullmatch(pattern, one, re.IGNORECASE) for one in values):
+            return alike
     return given or ("name" if is_name else _KIND_NAMES[kind])
 
 
@@ -235,15 +236,15 @@ def _by_source(source: ValueSource, kind: ValueKind) -> tuple[int, str]:
         return 0, name
     if found := _ASSIGNED.search(source.before):
         return 1, make_snake_case(found[1])
-    name = ""
+    name, of_tool = "", source.deed in (Deed.TOOL, Deed.ASK)
     if source.field == "new":
         name = f"new_{_KIND_NAMES[kind]}"
-    elif source.deed in (Deed.TOOL, Deed.ASK):
+    elif of_tool and not source.before.strip():
+        # The field names all that it holds, and not a part of it.
         name = make_snake_case(source.field.rsplit(".", 1)[-1])
-    elif not source.before or source.before[-1] in " \"'":
+    elif not of_tool and source.before[-1:] in {"", " ", '"', "'"}:
         name = _find_taken().get(source.name, "")
-    is_whole = source.deed in (Deed.TOOL, Deed.ASK) and not source.before.strip()
-    rank = 1 if is_whole else 2
+    rank = 1 if of_tool else 2
     return (rank, name) if name and name not in _words("plain_fields") else (9, "")
 
 
@@ -307,9 +308,12 @@ def _thing(before: Sequence[str]) -> str:
 
 def _person(before: Sequence[str]) -> str:
     """Return what somebody is who is named behind these words: of a call or of a message."""
-    if before and before[-1] in _words("giving") | _words("calling"):
-        return "contact" if before[-1] in _words("calling") else "recipient"
-    is_to = before[-1:] == ["to"] and bool(_words("giving").intersection(before))
+    if before and before[-1] in _words("calling"):
+        return "contact"
+    giving = read_word_group("experience/people.toml", "reaching")
+    if before and before[-1] in giving:
+        return "recipient"
+    is_to = before[-1:] == ["to"] and bool(giving.intersection(before))
     return "recipient" if is_to else ""
 
 

@@ -392,7 +392,8 @@ def _split(goal: str, parameters: Sequence[Parameter]) -> list[_Word]:
         if _OPEN in one:
             name = one[one.index(_OPEN) + 1 : one.index(_CLOSE)]
             found.append(_Word(name.replace("_", " "), is_place=True))
-        elif not bare or bare.casefold() in _words("courtesy"):
+        elif bare.casefold() in _words("courtesy") or not re.search(rf"\w|{GAP}", one):
+            # A sign alone belongs to the value beside it.
             continue
         elif GAP in one:
             found.append(_Word("", is_place=True))
@@ -507,9 +508,15 @@ def _join(row: Sequence[_Word]) -> str:
             # `for the … table` is for the table.
             if not after.stem:
                 _close(words)
-        elif not words or words[-1].casefold() != word.text.casefold():
+            continue
+        if words and words[-1].casefold() in _words("joining"):
+            # What was said of each of two values that are left out is said once.
+            again = words[-2:-1] and words[-2].casefold() == word.text.casefold()
+            del words[len(words) - bool(again) :]
+        if not words or words[-1].casefold() != word.text.casefold():
             words.append(word.text)
-    while words and words[-1].casefold() in _words("no_end") | _words("no_part") | _words("saying"):
+    open_ends = frozenset[str]().union(*map(_words, ("no_end", "no_tail", "no_part", "saying")))
+    while words and words[-1].casefold() in open_ends:
         words.pop()
     return " ".join(words).strip(" ,.;:!?-")
 
@@ -558,7 +565,7 @@ def make_skill_name(phrase: str, otherwise: str = "learned") -> str:
     name = "-".join(words)[:_NAME_LENGTH].strip("-")
     if len("-".join(words)) > _NAME_LENGTH:
         name = name.rpartition("-")[0] or name
-    while name.rpartition("-")[2] in _words("no_end"):
+    while name.rpartition("-")[2] in _words("no_end") | _words("no_tail"):
         name = name.rpartition("-")[0]
     is_whole = not re.search(r"[^\W\d_]", re.sub(r"[\x00-\x7f]", "", letters))
     if is_whole and len(name) >= _SHORTEST_NAME:

@@ -210,6 +210,8 @@ class WorkshopPorts:
     neighbours: Callable[[str], Sequence[Neighbour]] = lambda _agent: ()
     # From a text and an agent's id to what the router says of skills, by name, from 0 to 1.
     scores: Callable[[str, str], Mapping[str, float]] = lambda _text, _agent: {}
+    # From a text and others to how nearly each of them means the same, from 0 to 1.
+    compare: Callable[[str, Sequence[str]], Sequence[float]] = lambda _text, all_: [0.0] * len(all_)
     # From an agent's id to what says of a skill, by its name, whether its model may know of it.
     sight: Callable[[str], Callable[[str], bool]] = lambda _agent: lambda _skill: True
 

@@ -49,6 +49,8 @@ _BY_MODEL = frozenset((ReviewMode.LLM, ReviewMode.HYBRID))
 # A line of a list, as far as it may be one rule.
 _RULE = re.compile(r"(?m)^[ \t]{0,8}[-*+\d.]{1,3} (.{1,300})$")
 _WAITING = frozenset((State.PENDING, State.QUARANTINED))
+# The newest rules, by their meaning; an encoder reads each of them anew.
+_MOST_COMPARED = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,15 +347,24 @@ class WorkshopService:
             return (proposed.proposal,)
         return (self._proposals.decide(proposed.proposal),)
 
-    def _find_wish(self, found: Capture, agent_id: str) -> str:
-        """Return by what a rule is known again: by an earlier wording of it, if there is one."""
-        for one in self._ports.store.listed(self._ports.workspace(agent_id), None):
-            if any(says_the_same(found.instruction, said) for said in _list_rules(one)):
-                return one.payload
-        return _words_hash(found.instruction)
+    def knows_rule(self, said: str, *, agent_id: str = "") -> bool:
+        """Return whether a rule was proposed before, in these or in other words."""
+        return self._find_rule(said, agent_id) is not None
+
+    def _find_rule(self, said: str, agent_id: str) -> Proposal | None:
+        """Return the newest proposal that is about the same rule."""
+        listed = self._ports.store.listed(self._ports.workspace(agent_id), None)
+        rules = [(rule, one) for one in listed for rule in _list_rules(one)]
+        same = next((one for rule, one in rules if says_the_same(said, rule)), None)
+        if same is not None:
+            return same
+        near = rules[:_MOST_COMPARED]
+        likeness = self._ports.compare(said, [rule for rule, _ in near])
+        told = zip(near, likeness, strict=True)
+        return next((one for (rule, one), like in told if says_the_same(said, rule, like)), None)
 
     def _draft(self, found: Capture, turn: TurnSeen) -> Draft:
-        topic = found.topic
+        topic, known = found.topic, self._find_rule(found.instruction, turn.agent_id)
         draft = Draft(
             skill=topic.skill,
             title=topic.title,
@@ -364,7 +375,7 @@ class WorkshopService:
             agent_id=turn.agent_id,
             session_id=turn.session_id,
             # The same rule is the same wish, in whatever words and whichever skill it would go to.
-            payload=self._find_wish(found, turn.agent_id),
+            payload=known.payload if known else _words_hash(found.instruction),
             # The router is asked below; skills of topics are alike in all but one line.
             compare=False,
             place=find_place(turn.reader, found.instruction),
