@@ -12,7 +12,7 @@ onnx = pytest.importorskip("onnx", reason="export needs onnx")
 onnxruntime = pytest.importorskip("onnxruntime", reason="export needs onnxruntime")
 
 # Only after the checks above: these import what may be missing.
-from training import encoder, export, pairs, rerank, train  # noqa: E402
+from training import catalogues, encoder, export, pairs, rerank, train  # noqa: E402
 
 WORDS = [
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "deploy", "the", "app", "send", "a", "mail", "plot",
@@ -74,6 +74,30 @@ def test_vectors_have_unit_length_and_padding_changes_nothing(base: Path) -> Non
 
     assert np.allclose(alone.norm(dim=1).numpy(), 1, atol=1e-5)
     assert np.allclose(alone[0].numpy(), padded[0].numpy(), atol=1e-4)
+
+
+def test_choosing_among_skills_brings_messages_to_what_they_mean(base: Path) -> None:
+    skills = ["deploy: deploy the app", "mail: send a mail", "chart: plot a chart"]
+    asked = [("the app", 0), ("a mail", 1), ("a report chart", 2)]
+    held = {
+        "skills": [{"text": text, "opening": text} for text in skills],
+        "messages": [{"text": text, "right": [place]} for text, place in asked],
+    }
+    (base / "asked.json").write_text(json.dumps(held))
+    found = pairs.tokenizer(base / "tokenizer.json", 16)
+    one = catalogues.Catalogue(base / "asked.json", found)
+    start = encoder.from_weights(encoder.unpack(base / "base.npz")).eval()
+    plan = catalogues.Plan(steps=8, rate=1e-3, near=1)
+
+    tuned = catalogues.Chooser(start, plan, catalogues.cut(found, ["the report"])).run([one])
+
+    def lead(model: encoder.Encoder) -> float:
+        texts = (one.messages, one.whole)
+        message, skill = (catalogues.recall(model, some) for some in texts)
+        near = (message @ skill.T).numpy()
+        return float((near.diagonal() - near.mean(axis=1)).mean())
+
+    assert lead(tuned) > lead(start)
 
 
 def test_a_short_run_lowers_the_loss_and_can_be_repeated(base: Path, mined: Path) -> None:

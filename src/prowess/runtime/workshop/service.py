@@ -50,7 +50,7 @@ _BY_MODEL = frozenset((ReviewMode.LLM, ReviewMode.HYBRID))
 _RULE = re.compile(r"(?m)^[ \t]{0,8}[-*+\d.]{1,3} (.{1,300})$")
 _WAITING = frozenset((State.PENDING, State.QUARANTINED))
 # The newest rules, by their meaning; an encoder reads each of them anew.
-_MOST_COMPARED = 32
+_MOST_COMPARED = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
