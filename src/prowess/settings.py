@@ -434,6 +434,15 @@ class ReviewMode(Enum):
     HYBRID = "hybrid"
 
 
+_CAPTURE_OF_OPENCLAW = Setting(
+    key="skills.workshop.autonomous.mode",
+    kind=choice("off", "propose", "auto"),
+    meaning="OpenClaw's switch, as its page sets it: with `off`, `autoCapture` is false.",
+    default="propose",
+    shown_default="absent",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkshopSettings:
     """How skills are learned (`plugins.entries["skill-workshop"]`)."""
@@ -448,7 +457,10 @@ class WorkshopSettings:
     # Of its config, which counts only for an entry that is on.
     enabled: bool = setting(FLAG, "Switches learning off while the entry stays on.", default=True)
     auto_capture: bool = setting(
-        FLAG, "Whether turns are looked at for corrections, without being asked to.", default=True
+        FLAG,
+        "Whether turns are looked at for corrections, without being asked to.",
+        default=True,
+        also=(_CAPTURE_OF_OPENCLAW,),
     )
     ask_agent: bool = setting(
         FLAG,

@@ -21,6 +21,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("skills",), "list"),
         (("skills", "info", "prowess-manual"), "show"),
         (("skill", "check"), "check"),
+        (("rm", "nothing"), "remove"),
         # OpenClaw wants to be told what ours does by itself.
         (("skills", "update", "--all"), "update"),
     ],
@@ -42,6 +43,7 @@ def test_a_command_of_another_program_is_run_under_our_name(
         (("workshp", "list"), "did you mean `prowess workshop`"),
         (("skills", "install", "pdf"), "`prowess add SOURCE` adds a skill"),
         (("gateway", "run"), "`prowess serve` runs the gateway"),
+        (("logs",), "writes its log to standard error"),
         (("onboard",), "`prowess connect` names the coding agents"),
     ],
 )

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -320,13 +321,50 @@ def test_a_gateway_without_the_extra_says_so_and_serves(house: House, tmp_path: 
 
 def test_a_receiver_that_is_gone_keeps_nobody_waiting(house: House) -> None:
     pytest.importorskip("opentelemetry.sdk")
-    more = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
+    more = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_TIMEOUT": "90"}
 
-    with _serving(house, **more) as gateway:
+    with _serving(house, "--log-format", "json", **more) as gateway:
+        assert gateway.rpc("skills.route", message=QUESTION)["ok"]
+        begun = time.monotonic()
+        lines = gateway.end()
+
+    # Each exporter would try again for half a minute.
+    assert time.monotonic() - begun < 25
+    assert all(json.loads(line)["what"] for line in lines)
+
+
+def test_a_receiver_that_refuses_is_told_of_by_one_line_of_the_log(house: House) -> None:
+    pytest.importorskip("opentelemetry.sdk")
+    more = {"OTEL_EXPORTER_OTLP_ENDPOINT": "no address", "OTEL_BSP_SCHEDULE_DELAY": "50"}
+
+    with _serving(house, "--log-format", "json", **more) as gateway:
         assert gateway.rpc("skills.route", message=QUESTION)["ok"]
         lines = gateway.end()
 
-    assert not any("Traceback" in line for line in lines)
+    told = [one for line in lines if (one := json.loads(line))["what"] == "telemetry.failed"]
+    assert {one["level"] for one in told} == {"warning"}
+
+
+def test_nothing_is_sent_where_the_sdk_is_switched_off(house: House, receiver: _Receiver) -> None:
+    endpoint = f"http://127.0.0.1:{receiver.server_port}"
+    more = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_SDK_DISABLED": "true"}
+
+    with _serving(house, **more) as gateway:
+        assert gateway.rpc("skills.route", message=QUESTION)["ok"]
+        gateway.end()
+
+    assert not any(receiver.bodies.values())
+
+
+def test_a_page_that_is_turned_away_is_named_in_the_log(house: House) -> None:
+    with _serving(house, "--log-format", "json") as gateway:
+        answer = gateway.post("/rpc", {"id": "v"}, Origin="http://elsewhere.example")
+        assert answer["error"]["code"] == "FORBIDDEN"
+        lines = gateway.end()
+
+    (refused,) = [one for line in lines if (one := json.loads(line))["what"] == "http.refused"]
+    assert refused["origin"] == "http://elsewhere.example"
+    assert refused["why"] == "pages of this origin are not served"
 
 
 def test_nothing_of_telemetry_is_loaded_where_nobody_asks_for_it() -> None:

@@ -94,6 +94,18 @@ def test_a_call_that_does_not_fit_is_answered_with_what_to_do(
     inside(world, act)
 
 
+def test_a_file_that_is_not_there_names_none_that_is_not_given_out(world: McpWorld) -> None:
+    (world.work / "skills/alpha/.keys").write_text("x", encoding="utf-8")
+
+    async def act(client: Client) -> None:
+        answer = await client.call_tool("read_skill_file", {"name": "alpha", "path": "keys"})
+
+        assert "SKILL.md" in str(answer.content)
+        assert ".keys" not in str(answer.content)
+
+    inside(world, act)
+
+
 def test_a_hidden_skill_is_not_found_whatever_is_asked(world: McpWorld) -> None:
     async def act(client: Client) -> None:
         assert "quiet" not in await said(client, "find_skills", query="paint the fences, quiet")

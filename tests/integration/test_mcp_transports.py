@@ -435,6 +435,18 @@ def test_a_signal_ends_a_server_whose_client_is_silent(world: McpWorld) -> None:
     assert err == b"prowess: stopped.\n"
 
 
+def test_a_request_with_half_a_character_in_it_is_answered(world: McpWorld) -> None:
+    server = _Process(world)
+    assert "result" in server.hello()
+
+    # What is cut after so many units of UTF-16 may end in one; `json.dumps` writes it as an escape.
+    asked = {"name": "find_skills", "arguments": {"query": "launch rockets \ud83d"}}
+    answer = server.ask(id=2, method="tools/call", params=asked)
+
+    server.process.communicate(timeout=SECONDS)
+    assert "isError" in json.dumps(answer)
+
+
 def test_the_end_of_the_input_ends_the_server_and_nothing_but_the_protocol_was_printed(
     world: McpWorld,
 ) -> None:

@@ -192,3 +192,39 @@ def _config(world: World) -> Any:  # noqa: ANN401 - any JSON
 
 def _set(world: World, key: str, value: str) -> None:
     assert world.run("config", "set", key, value).code == 0
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        (b"\xff\xfe{", "is not UTF-8 text"),
+        (b"{agents: {list: 7, entries: [1]}, skills: {entries: [1]}}", ""),
+        (b"{skills: {load: {extraDirs: '~/more'}}}", "must be a list of strings"),
+        (b"{skills: {load: {extraDirs: ['~/more', 5]}}}", "must be a list of strings"),
+        (b"{agents: {list: [{id: 'x', skills: 'all'}]}}", "must be a list of strings"),
+        (b"{'$include': './base.json'}", "is not read"),
+        (b"{skills: {workshop: {autonomous: {mode: 'off'}}}}", "is not read"),
+    ],
+)
+def test_a_config_of_another_shape_is_no_crash_and_nothing_of_it_is_taken(
+    world: World, tmp_path: Path, config: bytes, why: str
+) -> None:
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd/openclaw.json").write_bytes(config)
+
+    odd = str(tmp_path / "odd")
+    asked = world.run("migrate", "openclaw", "--from", odd, "--dry-run", "--json")
+
+    assert asked.code in {0, 1}
+    assert asked.json.get("settings", []) == []
+    assert why in json.dumps(asked.json)
+
+
+def test_proposals_that_cannot_be_read_keep_nothing_else_back(world: World, claw: Path) -> None:
+    (claw / "state/openclaw.sqlite").write_text("no database", encoding="utf-8")
+
+    found = _migrate(world, claw, "--dry-run")
+
+    (why,) = [row["why"] for row in found["skipped"] if row["what"].endswith(".sqlite")]
+    assert "not a database" in why
+    assert {row["name"] for row in found["skills"]} == {"pdf", "mine", "learned"}

@@ -18,6 +18,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
+from prowess.host.config.file import to_settings
 from prowess.host.store.sessions import ChatSessions
 
 Json = dict[str, Any]
@@ -89,8 +90,10 @@ def test_a_search_finds_what_is_here_by_words_also_where_it_is_not_ready(world: 
     assert meant[0]["slug"] == "invoices"
     assert none == []
     row = {"score": float, "slug": str, "registry": str, "installRef": str, "displayName": str}
-    conforms(every, [row])
-    assert None not in [value for one in every for value in one.values()]
+    conforms(meant, [row])
+    assert None not in [value for one in meant for value in one.values()]
+    # Its page asks this before anybody typed, and offers to install what it is told.
+    assert every == []
 
 
 def test_a_search_asks_the_registries_that_are_configured_and_says_which_cannot_be_asked(
@@ -190,6 +193,33 @@ def test_chats_are_listed_as_conversations_of_the_default_agent(world: Served) -
     assert other["sessions"] == nobody["sessions"] == []
 
 
+def test_its_switch_of_self_learning_is_one_of_ours(tmp_path: Path) -> None:
+    made = Served(tmp_path)
+    made.configure(plugins={"entries": {"skill-workshop": {"enabled": True}}})
+    with served(made) as running, Claw3D(running) as client:
+        asked = {"baseHash": client.call("config.get", {})["hash"], "sessionKey": "main"}
+        asked |= {"raw": json.dumps({"skills": {"workshop": {"autonomous": {"mode": "off"}}}})}
+        client.call("config.patch", {**asked, "note": "Disable Skill Workshop self-learning"})
+        found = client.call("config.get", {})
+
+    assert found["warnings"] == []
+    read = to_settings(json.loads(found["raw"])).workshop
+    assert (read.active, read.auto_capture) == (True, False)
+
+
+def test_what_there_is_none_of_is_told_to_whoever_asked_for_the_scope_of_it(world: Served) -> None:
+    client: Json = {"id": "cli", "version": "2026.9.6", "platform": "linux", "mode": "cli"}
+    asked: Json = {"minProtocol": 4, "maxProtocol": 4, "client": client, "auth": {"token": TOKEN}}
+    with connect(world.url) as socket:
+        socket.recv()
+        asked |= {"role": "operator", "scopes": ["operator.pairing"]}
+        for method, params in (("connect", asked), ("device.pair.list", {})):
+            frame = {"type": "req", "id": method, "method": method, "params": params}
+            socket.send(json.dumps(frame))
+            answer = json.loads(socket.recv())
+            assert answer["ok"], answer
+
+
 def test_an_origin_that_is_allowed_meanwhile_needs_no_restart(tmp_path: Path) -> None:
     made = Served(tmp_path)
     made.configure()
@@ -230,3 +260,5 @@ def test_a_wrong_token_is_told_by_a_code_that_its_page_knows(world: Served) -> N
 
     assert error["code"] == "INVALID_REQUEST"
     assert error["details"]["code"] == "AUTH_TOKEN_MISMATCH"
+    # Its terminal hides what follows `token:`.
+    assert "wrong token; send" in error["message"]

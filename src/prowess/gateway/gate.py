@@ -12,6 +12,7 @@ whether it may try again. No message holds a token, neither ours nor theirs.
 
 import hashlib
 import hmac
+import logging
 import re
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ from prowess.wire.handshake import (
     DeviceClaim,
     find_device_problem,
 )
+
+log = logging.getLogger(__name__)
 
 POLICY_CLOSE, PROTOCOL_CLOSE = 1008, 1002
 MOST_SHOWN_CHARS = 64
@@ -145,7 +148,8 @@ class Doorkeeper:
         problem = "wrong token" if tried else "token missing"
         return Rejected(
             code=Code.UNAUTHORIZED,
-            message=f"unauthorized: {problem}: {hint}",
+            # No colon behind the word: clients take what follows it for the token, and hide it.
+            message=f"unauthorized: {problem}; {hint}",
             details={
                 "code": f"AUTH_TOKEN_{'MISMATCH' if tried else 'MISSING'}",
                 "authReason": f"token_{'mismatch' if tried else 'missing'}",
@@ -279,9 +283,8 @@ def find_refusal(knock: Knock, admission: HostRules) -> str | None:
             "this host name is not served: use 127.0.0.1, or add the name to gateway.allowedHosts"
             " in the gateway's config"
         )
-    if not knock.origins:
-        return None
-    if len(knock.origins) == 1 and _is_allowed_origin(knock.origins[0], host, admission):
+    fits = [_is_allowed_origin(origin, host, admission) for origin in knock.origins]
+    if fits in ([], [True]):
         return None
     return (
         "pages of this origin are not served: add the origin to gateway.controlUi.allowedOrigins"
@@ -343,6 +346,7 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_LOCKED = {**_HEADERS, "Content-Security-Policy": LOCKED_PAGE, "Cache-Control": "no-store"}
 # Set by who serves files of the studio, which bring a policy of their own.
 STATIC = "prowess.static"
 
@@ -358,9 +362,11 @@ def problem_answer(
 class GateMiddleware:
     """Middleware around the whole app."""
 
-    def __init__(self, app: ASGIApp, admission: Callable[[], HostRules]) -> None:
+    def __init__(
+        self, app: ASGIApp, admission: Callable[[], HostRules], may_log: Callable[[], bool]
+    ) -> None:
         """Take the app, and what says who is let in now: the config may change meanwhile."""
-        self._app, self._admission = app, admission
+        self._app, self._admission, self._may_log = app, admission, may_log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -368,8 +374,12 @@ class GateMiddleware:
             await self._app(scope, receive, send)
             return
         answers = _Answers(scope, send)
-        problem = find_refusal(_knock(scope), self._admission())
+        knock = _knock(scope)
+        problem = find_refusal(knock, self._admission())
         if problem is not None:
+            if self._may_log():
+                told = {"origin": " ".join(knock.origins)[:200], "why": problem.partition(":")[0]}
+                log.info("http.refused", extra={"path": scope["path"], "peer": knock.peer, **told})
             await deny(scope, receive, answers, problem_answer(403, Code.FORBIDDEN, problem))
             return
         error = await attempt(self._app(scope, receive, answers))
@@ -407,11 +417,8 @@ class _Answers:
 def _add_headers(message: MutableMapping[str, Any], *, static: bool) -> None:
     message.setdefault("headers", [])
     headers = MutableHeaders(scope=message)
-    for name, value in _HEADERS.items():
+    for name, value in (_HEADERS if static else _LOCKED).items():
         headers.setdefault(name, value)
-    if not static:
-        headers.setdefault("Content-Security-Policy", LOCKED_PAGE)
-        headers.setdefault("Cache-Control", "no-store")
 
 
 def _knock(scope: Scope) -> Knock:

@@ -493,7 +493,7 @@ def build_app(  # noqa: PLR0913
     )
     app = Starlette(
         routes=_routes(gateway, Web(gateway, health, metrics_extra), static, mcp),
-        middleware=[Middleware(GateMiddleware, admission=partial(_admission, options))],
+        middleware=[Middleware(GateMiddleware, partial(_admission, options), gateway.lines.take)],
         exception_handlers={HTTPException: _http_problem},
         lifespan=_lifespan(hub, workers, options.tick_ms, mcp),
     )

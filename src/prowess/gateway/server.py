@@ -94,7 +94,29 @@ class _Progress:
             self.begin(transport)
 
 
-class GatewayHttp(H11Protocol):
+class _Sender(asyncio.Protocol):
+    """A protocol that cuts off who takes nothing."""
+
+    transport: asyncio.Transport
+    _progress: _Progress
+
+    def pause_writing(self) -> None:
+        """Wait until the other side has read."""
+        super().pause_writing()
+        self._progress.begin(self.transport)
+
+    def resume_writing(self) -> None:
+        """Write on."""
+        super().resume_writing()
+        self._progress.end()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self._progress.end()
+        super().connection_lost(exc)
+
+
+class GatewayHttp(_Sender, H11Protocol):
     """HTTP whose requests must arrive in time."""
 
     # Whatever uvicorn hands over.
@@ -133,7 +155,6 @@ class GatewayHttp(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
-        self._progress.end()
         self._unwatch()
         super().connection_lost(exc)
 
@@ -152,16 +173,6 @@ class GatewayHttp(H11Protocol):
         super().handle_websocket_upgrade(event)
         self._unwatch()
 
-    def pause_writing(self) -> None:
-        """Wait until the other side has read."""
-        super().pause_writing()
-        self._progress.begin(self.transport)
-
-    def resume_writing(self) -> None:
-        """Write on."""
-        super().resume_writing()
-        self._progress.end()
-
     def _watch(self) -> None:
         """Give the header of the next request a time, which more bytes do not lengthen.
 
@@ -178,7 +189,7 @@ class GatewayHttp(H11Protocol):
             self._late = None
 
 
-class GatewaySocket(WebSocketsSansIOProtocol):
+class GatewaySocket(_Sender, WebSocketsSansIOProtocol):
     """WebSockets whose pings and pieces are counted, and whose first frames are small."""
 
     # Whatever uvicorn hands over.
@@ -220,11 +231,6 @@ class GatewaySocket(WebSocketsSansIOProtocol):
             self._hub.limits.goodbye_seconds, self.transport.close
         )
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
-        self._progress.end()
-        super().connection_lost(exc)
-
     def handle_connect(self, event: Request) -> None:
         """Let the app say when larger frames are welcome."""
         super().handle_connect(event)
@@ -247,16 +253,6 @@ class GatewaySocket(WebSocketsSansIOProtocol):
         """Take a piece, unless there are too many."""
         if self._is_allowed(self._pieces):
             super().handle_cont(event)
-
-    def pause_writing(self) -> None:
-        """Wait until the other side has read."""
-        super().pause_writing()
-        self._progress.begin(self.transport)
-
-    def resume_writing(self) -> None:
-        """Write on."""
-        super().resume_writing()
-        self._progress.end()
 
     def _take_large_frames(self) -> None:
         self.conn.max_message_size = self._large

@@ -7,6 +7,7 @@ finished is sent by threads of its own; a receiver that is gone costs nobody any
 """
 
 import logging
+import threading
 from collections.abc import Mapping
 
 from opentelemetry.context import Context
@@ -29,7 +30,11 @@ from opentelemetry.trace.status import Status, StatusCode
 
 from prowess.spans import Id, Timed
 
+log = logging.getLogger(__name__)
+
 _SCOPE = "prowess"
+# How long each may take for what waits as the gateway ends.
+_LAST_S = 1.5
 _CALL = "call"
 _DURATION = "gen_ai.client.operation.duration"
 # The buckets that the conventions ask for, in seconds.
@@ -43,7 +48,6 @@ _NAMES = {
     "skill": "prowess.skill.name",
     "proposal": "prowess.proposal.id",
 }
-_SERVICE = "OTEL_SERVICE_NAME"
 
 
 class Telemetry(logging.Handler):
@@ -52,14 +56,14 @@ class Telemetry(logging.Handler):
     def __init__(self, environ: Mapping[str, str], version: str) -> None:
         """Begin; the version is ours."""
         super().__init__(logging.DEBUG)
-        named = {} if environ.get(_SERVICE) else {"service.name": _SCOPE}
+        named = {} if environ.get("OTEL_SERVICE_NAME") else {"service.name": _SCOPE}
         self._resource = Resource.create({**named, "service.version": version})
         self._scope = InstrumentationScope(_SCOPE, version)
         self._spans = BatchSpanProcessor(OTLPSpanExporter())
         # The one that `OTEL_TRACES_SAMPLER` names.
         self._sampler = TracerProvider(resource=self._resource, shutdown_on_exit=False).sampler
         reader = PeriodicExportingMetricReader(OTLPMetricExporter())
-        self._meters = MeterProvider(metric_readers=[reader], resource=self._resource)
+        self._meters = MeterProvider([reader], self._resource, shutdown_on_exit=False)
         self._durations = self._meters.get_meter(_SCOPE, version).create_histogram(
             _DURATION,
             "s",
@@ -68,7 +72,9 @@ class Telemetry(logging.Handler):
         )
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send one event, if it took time."""
+        """Send one event, if it took time; what the exporters say becomes one of our lines."""
+        if record.name.startswith("opentelemetry"):
+            log.warning("telemetry.failed: %s", record.getMessage())
         event = getattr(record, "timed", None)
         if isinstance(event, Timed):
             if self._is_sampled(event):
@@ -89,9 +95,13 @@ class Telemetry(logging.Handler):
         return bool(decided.decision.is_sampled())
 
     def close(self) -> None:
-        """Send what waits, and end."""
-        self._spans.shutdown()
-        self._meters.shutdown()
+        """Send what waits, and end; a receiver that is gone is not waited for any longer."""
+        ends = (self._spans.shutdown, self._meters.shutdown)
+        threads = [threading.Thread(target=end, daemon=True) for end in ends]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join(_LAST_S)
         super().close()
 
     def _span(self, event: Timed) -> ReadableSpan:

@@ -218,6 +218,14 @@ def _is_whole(result: object) -> bool:
     return not (isinstance(result, dict) and INCOMPLETE in (result.get("_meta") or {}))
 
 
+def _mend(line: str) -> str:
+    """Return a line without half a character: the SDK would drop that request, and never answer."""
+    with suppress(*_NO_REQUEST):
+        if "\\ud" in line.lower():
+            line = json.dumps(json.loads(line), ensure_ascii=False) + "\n"
+    return line.encode("utf-8", "replace").decode()
+
+
 def _lines(number: int) -> Iterator[str]:
     """Yield the lines of standard input; of one that is too long comes nothing but its end."""
     with os.fdopen(number, "rb", closefd=False) as stream:
@@ -225,7 +233,7 @@ def _lines(number: int) -> Iterator[str]:
         while piece := stream.readline(_MOST_LINE_BYTES):
             is_end = piece.endswith(b"\n")
             if whole and (is_end or len(piece) < _MOST_LINE_BYTES):
-                yield piece.decode("utf-8", "replace")
+                yield _mend(piece.decode("utf-8", "replace"))
             elif is_end:
                 # No JSON, which is answered as such.
                 yield "\n"

@@ -85,6 +85,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 P = TypeVar("P")
 Context = ServerRequestContext[Any, Any]
+_Page = PaginatedRequestParams | None
+_Handler = Callable[[Context, P], Awaitable[T]]
+_Lists = _Handler[_Page, T]
 # How long an answer may be kept: changes of skills are told, changes of their other files are not.
 TTL_MS = 10_000
 _THREADS = 4
@@ -253,7 +256,7 @@ class Answers:
         Raises:
             MCPError: it cannot be served; the message says why.
         """
-        await self.look(_ask_nothing)
+        await self.look(lambda _service: None)
         if self.notices.closed:
             # While everything was opened: a stream that begins now would have no end.
             raise _failure(INTERNAL_ERROR, "the server is stopping: try again in a moment")
@@ -267,7 +270,7 @@ class Answers:
             service = await self._explain(self._open)
             kept = await self.ask_nobody(service.kept)
             if kept is None:
-                await self.look(_ask_nothing)
+                await self.look(lambda _service: None)
             else:
                 self._look_later(kept)
 
@@ -322,15 +325,11 @@ def build_server(
     return server
 
 
-def _serve(
-    answers: Answers, act: Callable[["AddressedCatalogue", P], T]
-) -> Callable[[Context, P], Awaitable[T]]:
+def _serve(answers: Answers, act: Callable[["AddressedCatalogue", P], T]) -> _Handler[P, T]:
     return _type(answers, lambda service, params: act(service.catalogue, params))
 
 
-def _type(
-    answers: Answers, act: Callable[["McpService", P], T]
-) -> Callable[[Context, P], Awaitable[T]]:
+def _type(answers: Answers, act: Callable[["McpService", P], T]) -> _Handler[P, T]:
     """Return what handles a request whose parameters matter."""
 
     async def handler(_context: Context, params: P) -> T:
@@ -339,18 +338,14 @@ def _type(
     return handler
 
 
-def _prompts(
-    answers: Answers,
-) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[ListPromptsResult]]:
+def _prompts(answers: Answers) -> _Lists[ListPromptsResult]:
     """Return what lists the skills that a person may call."""
 
     def listed(service: "McpService") -> list[Prompt]:
         service.settle()
         return service.prompts.list_prompts()
 
-    async def handler(
-        _context: Context, params: PaginatedRequestParams | None
-    ) -> ListPromptsResult:
+    async def handler(_context: Context, params: _Page) -> ListPromptsResult:
         _check_beginning(params)
         found, waits = await answers.look_at_list(listed)
         return ListPromptsResult(prompts=found, _meta=_mark(waits=waits))
@@ -363,9 +358,7 @@ def _mark(*, waits: bool) -> dict[str, Any] | None:
     return {INCOMPLETE: True} if waits else None
 
 
-def _tools(
-    answers: Answers, has_workshop: Callable[[], bool]
-) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[ListToolsResult]]:
+def _tools(answers: Answers, has_workshop: Callable[[], bool]) -> _Lists[ListToolsResult]:
     """Return what lists the tools, which needs no skills."""
 
     def listed() -> ListToolsResult:
@@ -374,21 +367,17 @@ def _tools(
 
         return ListToolsResult(tools=list_tools(workshop=has_workshop()))
 
-    async def handler(_context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+    async def handler(_context: Context, params: _Page) -> ListToolsResult:
         _check_beginning(params)
         return await answers.ask_nobody(listed)
 
     return handler
 
 
-def _check_beginning(params: PaginatedRequestParams | None) -> None:
+def _check_beginning(params: _Page) -> None:
     """Refuse every cursor of a list that has one page: none was ever given out."""
     if params is not None and params.cursor is not None:
         raise _failure(INVALID_PARAMS, str(unknown_cursor()))
-
-
-def _ask_nothing(_desk: "McpService") -> None:
-    """Ask for nothing but that everything is open, and that changes are looked for."""
 
 
 def _call_tool(service: "McpService", params: CallToolRequestParams) -> CallToolResult:
@@ -424,14 +413,10 @@ def _entry(skill: "SkillFacts") -> SkillEntry:
     return SkillEntry(uri=skill.uri, frontmatter=dict(skill.frontmatter), resources=resources)
 
 
-def _resources(
-    answers: Answers,
-) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[ListResourcesResult]]:
+def _resources(answers: Answers) -> _Lists[ListResourcesResult]:
     """Return what lists the skills as resources."""
 
-    async def handler(
-        _context: Context, params: PaginatedRequestParams | None
-    ) -> ListResourcesResult:
+    async def handler(_context: Context, params: _Page) -> ListResourcesResult:
         cursor = None if params is None else params.cursor
         page, is_kept, waits = await answers.list_skills(cursor)
         found = [
@@ -453,9 +438,7 @@ def _resources(
     return handler
 
 
-async def _templates(
-    _context: Context, params: PaginatedRequestParams | None
-) -> ListResourceTemplatesResult:
+async def _templates(_context: Context, params: _Page) -> ListResourceTemplatesResult:
     _check_beginning(params)
     template = ResourceTemplate(
         uri_template=f"{SCHEME}{{skill}}/{{+path}}",

@@ -40,18 +40,16 @@ class _Wire:
         """Do nothing: what is written is out."""
 
 
-class _Rehearsal:
+class _Rehearsal(_Wire):
     """The same, where nobody reads: answers are only kept."""
 
     def __init__(self, greeting: Greeting) -> None:
-        self._greeting, self.said = greeting, anyio.Semaphore(0)
+        super().__init__(greeting)
+        self.said = anyio.Semaphore(0)
 
     async def write(self, text: str) -> None:
         self._greeting.keep(text)
         self.said.release()
-
-    async def flush(self) -> None:
-        """Do nothing."""
 
 
 async def serve_stdio(

@@ -230,7 +230,7 @@ def inner_path(skill: Skill, path: str) -> str:
 
 def name_files(files: Iterable[str], wanted: str) -> str:
     """Say which files there are, what is called like the wanted one first."""
-    given = [path for path in files if not is_hidden(path)]
+    given = [path for path in files if is_part_of_skill(path)]
     near = difflib.get_close_matches(wanted, given, n=_MOST_NAMED, cutoff=0.5)
     ordered = list(dict.fromkeys((*near, *sorted(given))))
     more = f" and {len(ordered) - _MOST_NAMED} more" if len(ordered) > _MOST_NAMED else ""

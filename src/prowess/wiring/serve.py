@@ -610,10 +610,13 @@ def _speak(request: ServeRequest, gateway: ServedGateway) -> Iterator[None]:
     hidden = (options.token, options.password, gateway.runtime.state.database_password)
     with ExitStack() as stack:
         stack.enter_context(logging_to(None, request.log_level, request.log_format, hidden))
-        if gateway.runtime.environ.get(OTLP_VARIABLE, "").strip():
-            handler = open_telemetry(gateway.runtime.environ, options.version)
+        environ = gateway.runtime.environ
+        if environ.get(OTLP_VARIABLE, "").strip() and environ.get("OTEL_SDK_DISABLED") != "true":
+            handler = open_telemetry(environ, options.version)
             if handler is not None:
                 stack.enter_context(heard(handler, logging.DEBUG))
+                # What the exporters try again is nobody's business; what they give up is.
+                stack.enter_context(heard(handler, logging.ERROR, "opentelemetry"))
                 stack.callback(handler.close)
         yield
 

@@ -19,7 +19,7 @@ import click
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.cli.terminal import json_option
 from prowess.errors import ConfigKeyError, PathError, ProposalError, ProwessError
-from prowess.host.config.file import parse
+from prowess.host.config.file import ConfigFile, parse
 from prowess.host.config.writer import ConfigStore, check_value, write
 from prowess.host.files.containment import Root
 from prowess.host.files.state_files import open_readonly, read_mapping, write_private
@@ -38,6 +38,7 @@ from prowess.workshop.proposal import Evidence, ProposalSource, skill_name
 _JOURNAL = "migrated-openclaw.json"
 _DATABASE = "state/openclaw.sqlite"
 _PENDING = "SELECT record_json FROM skill_workshop_proposals WHERE status = 'pending'"
+_AGENTS, _FOLDERS = ("agents", "list"), ("skills", "load", "extraDirs")
 _AGENT_KEYS = ("id", "name", "default", "skills", "workspace")
 _MOST_DRAFT_BYTES = 1_048_576
 
@@ -107,10 +108,8 @@ def _look(runtime: Runtime, source: Path) -> _Takeover:
     if not source.is_dir():
         raise PathError(str(source), "is not a folder: name the folder of OpenClaw with --from.")
     found = _Takeover(source=source)
-    config = source / "openclaw.json"
-    if config.is_file():
-        theirs = parse(str(config), config.read_text(encoding="utf-8-sig"))
-        _look_at_settings(found, theirs, runtime.config.values())
+    theirs = ConfigFile(str(source / "openclaw.json")).values()
+    _look_at_settings(found, theirs, runtime.config.values())
     _look_at_skills(found, Path(runtime.folders.managed), _find_workspaces(runtime, found))
     _look_at_proposals(found, is_on=runtime.workshop.enabled)
     return found
@@ -119,54 +118,55 @@ def _look(runtime: Runtime, source: Path) -> _Takeover:
 def _look_at_settings(found: _Takeover, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
     for parts in (("agents", "defaults", "workspace"), ("agents", "defaults", "skills")):
         _want(found, ours, parts, _dig(theirs, parts))
-    entries = _dig(theirs, ("skills", "entries"))
-    for key, entry in (entries if isinstance(entries, dict) else {}).items():
-        given = entry if isinstance(entry, dict) else {}
+    for key, entry in _dig(theirs, ("skills", "entries"), dict).items():
         for name in ("enabled", "apiKey", "env"):
-            _want(found, ours, ("skills", "entries", key, name), given.get(name))
-    folders = ("skills", "load", "extraDirs")
-    known, more = _dig(ours, folders) or [], _dig(theirs, folders) or []
-    if added := [one for one in more if one not in known]:
-        found.settings.append((folders, [*known, *added]))
-    listed = _dig(ours, ("agents", "list")) or []
-    taken = {one.get("id") for one in listed} | set(_dig(ours, ("agents", "entries")) or {})
+            _want(found, ours, ("skills", "entries", key, name), _dig(entry, (name,)))
+    known, more = _dig(ours, _FOLDERS, list), _dig(theirs, _FOLDERS)
+    # What is no list is refused as it is.
+    if isinstance(more, list):
+        more = [*known, *(one for one in more if one not in known)]
+    _want(found, {}, _FOLDERS, None if more == known else more)
+    listed = _dig(ours, _AGENTS, list)
+    taken = {_dig(one, ("id",)) for one in listed} | set(_dig(ours, ("agents", "entries"), dict))
     agents = [one for one in _agents(theirs) if one["id"] not in taken]
-    if agents:
-        found.settings.append((("agents", "list"), [*listed, *agents]))
+    _want(found, {}, _AGENTS, [*listed, *agents] if agents else None)
+    others = _dig(theirs, ("skills",), dict).keys() - {"entries", "load"}
+    left = [*(f"skills.{key}" for key in others), *(theirs.keys() & {"$include"})]
+    found.skipped += [(key, "is not read: set here what you want of it") for key in sorted(left)]
 
 
 def _want(found: _Takeover, ours: Mapping[str, Any], parts: tuple[str, ...], value: object) -> None:
     """Note a setting that they have, unless we have it or cannot have it."""
     if value is None:
         return
-    key = ".".join(parts)
     if _dig(ours, parts) is not None:
-        found.skipped.append((key, "you have it already"))
+        found.skipped.append((".".join(parts), "you have it already"))
         return
     try:
         check_value(parts, value)
     except ConfigKeyError as error:
-        found.skipped.append((key, str(error)))
+        found.skipped.append((error.key, error.problem))
     else:
         found.settings.append((parts, value))
 
 
 # Whatever the config holds there.
-def _dig(values: object, parts: Sequence[str]) -> Any:  # noqa: ANN401
+def _dig(values: object, parts: Sequence[str], kind: type = object) -> Any:  # noqa: ANN401
+    """Return what stands there, if anything; of another kind than wanted is an empty one."""
     for part in parts:
         values = values.get(part) if isinstance(values, Mapping) else None
-    return values
+    return values if isinstance(values, kind) else kind()
 
 
 def _agents(theirs: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return their agents in the form of a list, with what is known here alone."""
-    listed = [one for one in _dig(theirs, ("agents", "list")) or [] if isinstance(one, dict)]
-    entries = _dig(theirs, ("agents", "entries")) or {}
+    entries = _dig(theirs, ("agents", "entries"), dict)
+    listed = [*_dig(theirs, _AGENTS, list)]
     listed += [{**one, "id": key} for key, one in entries.items() if isinstance(one, dict)]
     return [
         {key: one[key] for key in _AGENT_KEYS if key in one}
         for one in listed
-        if isinstance(one.get("id"), str)
+        if isinstance(_dig(one, ("id",)), str)
     ]
 
 
@@ -175,7 +175,7 @@ def _find_workspaces(runtime: Runtime, found: _Takeover) -> set[Path]:
     place = ("agents", "defaults", "workspace")
     taken = dict(found.settings)
     named = [_dig(runtime.config.values(), place), taken.get(place)]
-    named += [agent.get("workspace") for agent in taken.get(("agents", "list"), ())]
+    named += [agent.get("workspace") for agent in taken.get(_AGENTS, ())]
     home = runtime.folders.home
     texts = [one for one in named if isinstance(one, str)]
     return {Path(expand_path(one, home, str(Path.cwd()))).resolve() for one in texts}
@@ -203,7 +203,7 @@ def _look_at_skills(found: _Takeover, managed: Path, workspaces: Collection[Path
 
 def _look_at_proposals(found: _Takeover, *, is_on: bool) -> None:
     base = found.source / "skill-workshop" / "proposals"
-    for record in _read_records(found.source / _DATABASE):
+    for record in _read_records(found):
         name = str(record.get("id"))
         if not is_on:
             why = "the workshop is off: set plugins.entries.skill-workshop.enabled to true"
@@ -217,14 +217,16 @@ def _look_at_proposals(found: _Takeover, *, is_on: bool) -> None:
                 found.skipped.append((name, str(error)))
 
 
-def _read_records(database: Path) -> list[dict[str, Any]]:
-    if not database.is_file():
-        return []
+def _read_records(found: _Takeover) -> list[dict[str, Any]]:
+    """Return what waits there; an older one has no such table, and all else is taken anyway."""
+    database = found.source / _DATABASE
     try:
         with closing(open_readonly(str(database))) as opened:
             return [json.loads(text) for (text,) in opened.execute(_PENDING)]
     except (sqlite3.Error, ValueError) as error:
-        raise PathError(str(database), f"cannot be read: {error}.") from error
+        if database.exists():
+            found.skipped.append((str(database), f"cannot be read: {error}"))
+        return []
 
 
 def _read_draft(base: Path, record: Mapping[str, Any]) -> str:
@@ -315,7 +317,8 @@ def _undo(*, dry_run: bool, sure: bool, as_json: bool) -> int:
     if not as_json:
         for what in (*keys, *found.skills, *found.proposals):
             print_text(f"- {what}")
-        print_text(f"{found.kept} changed since, and stay." if found.kept else "", "yellow")
+        if found.kept:
+            print_text(f"{found.kept} changed since, and stay.", "yellow")
     if not dry_run:
         if not sure:
             click.confirm("Take this back?", default=True, abort=True)

@@ -339,8 +339,7 @@ class ChangeMethods:
         agent_id: Agent = None,
     ) -> Json:
         """Accept one finding of the scanner, as the operator."""
-        skills = self._services.skills
-        skill = skills.find(skill_key, agent_id).skill
+        skill = self._services.skills.find(skill_key, agent_id).skill
         accepted = self._services.accept(skill, rule_id, reason, evidence_hash)
         return self._show_standing(skill.name, agent_id, accepted=accepted)
 
@@ -353,8 +352,7 @@ class ChangeMethods:
         agent_id: Agent = None,
     ) -> Json:
         """Take back what was accepted of a skill."""
-        skills = self._services.skills
-        skill = skills.find(skill_key, agent_id).skill
+        skill = self._services.skills.find(skill_key, agent_id).skill
         revoked = self._services.revoke(skill, rule_id, evidence_hash)
         return self._show_standing(skill.name, agent_id, revoked=revoked)
 
@@ -389,8 +387,12 @@ class ChangeMethods:
         raw: Text,
         replace_paths: Annotated[tuple[Name, ...], Field(max_length=100)] = (),
         base_hash: Name | None = None,
+        session_key: Name | None = None,
+        note: Text = "",
     ) -> Json:
         """Merge into it."""
+        # For whom and why OpenClaw's page asks: the log has the client.
+        del session_key, note
         raw = self._services.helpers.without(raw)
         return self._services.config.patch(raw, base_hash, replace_paths)
 

@@ -15,6 +15,7 @@ import json
 import platform
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
@@ -67,16 +68,10 @@ def snapshot(services: Services) -> Json:
 
 def health(services: Services) -> Json:
     """Say that it works, and for which agents; there are neither channels nor heartbeats."""
-    settings = services.skills.settings
     default = services.skills.agent()
     return {
-        "ok": True,
+        **find_absent("health"),
         "ts": round(services.now() * 1000),
-        "durationMs": 0,
-        "channels": {},
-        "channelOrder": [],
-        "channelLabels": {},
-        "heartbeatSeconds": 0,
         "defaultAgentId": default.id,
         "agents": [
             {
@@ -84,7 +79,7 @@ def health(services: Services) -> Json:
                 "isDefault": one.id == default.id,
                 "sessions": NO_SESSIONS,
             }
-            for one in settings.agents
+            for one in services.skills.settings.agents
         ],
         "sessions": NO_SESSIONS,
         **_show_database(services),
@@ -275,10 +270,7 @@ class ClientMethods:
 
     def _file(self, folder: str, name: str, *, with_text: bool) -> Json:
         shown: Json = {"name": name, "path": f"{folder}/{name}"}
-        try:
-            found = self._services.read_file(folder, name, MOST_FILE_BYTES)
-        except PathError:
-            found = None
+        found = self._read(folder, name)
         if found is None:
             return {**shown, "missing": True, "expectedAbsent": name not in _EXPECTED}
         body, at = found
@@ -286,14 +278,16 @@ class ClientMethods:
         shown["hash"] = hashlib.sha256(body).hexdigest()
         return {**shown, "content": clean(body.decode(errors="replace"))} if with_text else shown
 
+    def _read(self, folder: str, name: str) -> tuple[bytes, float] | None:
+        with suppress(PathError):
+            return self._services.read_file(folder, name, MOST_FILE_BYTES)
+        return None
+
     @rpc("skills.skillCard", ClientScope.READ)
     def card(self, skill_key: Name, agent_id: Agent = None) -> Json:
         """The card of a skill (`skill-card.md`), where it has one."""
         skill = self._services.skills.find(skill_key, agent_id).skill
-        try:
-            found = self._services.read_file(skill.folder, _CARD, MOST_FILE_BYTES)
-        except PathError:
-            found = None
+        found = self._read(skill.folder, _CARD)
         if found is None:
             message = f"skill card not found for {clean(skill_key)}: it has no {_CARD}"
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "skillKey"})
@@ -325,7 +319,7 @@ class ClientMethods:
     ) -> Json:
         """The skills that are here and in the operator's registries, by what they are for."""
         skills = [row.skill for row in self._services.skills.status().skills]
-        ranked = self._rank(query, skills) if query else [(1.0, one) for one in skills]
+        ranked = self._rank(query, skills) if query else []
         results = [
             {
                 "score": round(score, 4),
@@ -357,17 +351,12 @@ class ClientMethods:
         found = [(score(skill), skill) for skill in skills]
         return sorted((one for one in found if one[0]), key=lambda one: -one[0])
 
-    @rpc("models.authStatus", ClientScope.READ, lenient=True)
-    def models_auth(self) -> Json:
-        """No accounts of models: always empty."""
-        return {"ts": round(self._services.now() * 1000), "providers": []}
-
     @rpc("sessions.messages.subscribe", ClientScope.READ, lenient=True)
     def follow(self, key: Name) -> Json:
         """No messages will come: no agent runs here."""
         key = clean(key)
-        replay = {"sessionKey": key, "updatedAtMs": round(self._services.now() * 1000)}
-        replay |= {"approvals": [], "truncated": False}
+        replay = {**find_absent("replay"), "sessionKey": key}
+        replay["updatedAtMs"] = round(self._services.now() * 1000)
         return {"subscribed": True, "key": key, "approvalReplay": replay}
 
     @rpc("chat.startup", ClientScope.READ, lenient=True)
@@ -381,14 +370,8 @@ class ClientMethods:
         return self._conversation(session_key)
 
     def _conversation(self, session_key: str) -> Json:
-        return {
-            "sessionKey": clean(session_key),
-            "messages": [],
-            "pendingInputs": {"items": [], "total": 0},
-            "hasMore": False,
-            "totalMessages": 0,
-            "defaults": session_defaults(self._services),
-        }
+        about = {"sessionKey": clean(session_key), "defaults": session_defaults(self._services)}
+        return {**find_absent("conversation"), **about}
 
     @rpc("agents.create", ClientScope.ADMIN, lenient=True)
     def create_agent(
@@ -399,10 +382,7 @@ class ClientMethods:
         """A helper of Claw3D that removes one skill; other agents are made in the config."""
         helper = self._services.helpers.begin(name)
         if helper is None:
-            message = (
-                "agents are made in the config here: add one to agents.list with config.patch, or"
-                " with `prowess config set`"
-            )
+            message = "agents are made in the config here: add one to agents.list with config.patch"
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
         folder = workspace or self._services.skills.workspace(None).folder
         return {"ok": True, "agentId": helper, "name": name, "workspace": folder}
@@ -410,8 +390,7 @@ class ClientMethods:
     @rpc("chat.send", ClientScope.ADMIN, lenient=True)
     def send(self, message: Message, session_key: Name) -> Json:
         """Remove the one skill that a helper of Claw3D is asked to; nothing else is answered."""
-        helpers = self._services.helpers
-        run = helpers.run_of(session_key)
+        run = self._services.helpers.run_of(session_key)
         if run is None:
             raise RpcError(Code.INVALID_REQUEST, _NO_AGENTS, {"field": "sessionKey"})
         self._remove(message)
@@ -438,10 +417,9 @@ class ClientMethods:
     @rpc("agent.wait", ClientScope.WRITE, lenient=True)
     def wait(self, run_id: Name) -> Json:
         """How a removal by a helper of Claw3D ended, which is at once."""
-        run = run_id
-        if not self._services.helpers.has_run(run):
+        if not self._services.helpers.has_run(run_id):
             raise RpcError(Code.INVALID_REQUEST, _NO_AGENTS, {"field": "runId"})
-        return {"runId": run, "status": "ok"}
+        return {"runId": run_id, "status": "ok"}
 
 
 def _show_client(client: Json) -> Json:
@@ -459,13 +437,7 @@ def session_defaults(services: Services) -> Json:
     """Return by what conversations would run, were there any."""
     model = services.skills.settings.skills.model
     name = model.name if model.endpoint else None
-    provider = "endpoint" if name else None
-    return {
-        "modelProvider": provider,
-        "model": name,
-        "contextTokens": None,
-        "modelSelectionTarget": "session",
-    }
+    return {**find_absent("session"), "modelProvider": name and "endpoint", "model": name}
 
 
 # Whatever the table holds.
@@ -481,7 +453,8 @@ def absent_methods() -> tuple[Method, ...]:
     return tuple(
         Method(
             name=name,
-            scope=ClientScope.READ,
+            # Theirs want `operator.pairing` for one, `operator.approvals` for another.
+            scope=None,
             params=LenientParams,
             answer=partial(find_absent, name),
             about="Always empty: Prowess has none.",

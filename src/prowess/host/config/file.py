@@ -464,6 +464,12 @@ def _row(key: str) -> Setting:
     return next(row for row in SETTINGS if row.key == key)
 
 
+def _read_auto_capture(reader: ConfigReader) -> bool:
+    own = f"{_WORKSHOP}.autoCapture"
+    wanted: bool = reader.read(_row(own), default=True)
+    return reader.read(_row("skills.workshop.autonomous.mode"), "") != "off" and wanted
+
+
 _OWN: Mapping[str, Callable[[ConfigReader], object]] = {
     "skills.specMode": _read_spec_mode,
     "skills.load.harnessDirs": _read_harnesses,
@@ -475,6 +481,7 @@ _OWN: Mapping[str, Callable[[ConfigReader], object]] = {
     "agents.list": _read_agents,
     "plugins.entries.<id>.enabled": _read_disabled_plugins,
     "experience.enabled": _read_experience,
+    f"{_WORKSHOP}.autoCapture": _read_auto_capture,
 }
 
 

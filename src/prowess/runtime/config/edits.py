@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial, reduce
 from typing import Any, Protocol, TypeAlias
 
 from prowess.errors import ConfigConflictError, ConfigKeyError, ConfigSyntaxError
@@ -289,14 +290,9 @@ class ConfigEdits:
             ConfigError: the file cannot be read or written.
         """
         key = check_key(skill_key)
-        with self._store.lock():
-            content = self._store.read()
-            stored = self._store.stored(content or b"")
-            values = change_entry(stored, key, enabled=enabled, api_key=api_key, env=env)
-            paths = find_changes(stored, values)
-            now = self._write(content, stored, values, paths)
-        if paths:
-            self._changed(now)
+        values, _, _ = self._change(
+            lambda stored: change_entry(stored, key, enabled=enabled, api_key=api_key, env=env)
+        )
         entry = values.get("skills", {}).get("entries", {}).get(key, {})
         return {"ok": True, "skillKey": key, "config": show_entry(entry, find_given(env))}
 
@@ -308,31 +304,33 @@ class ConfigEdits:
             ConfigError: the file cannot be read or written.
         """
         keys = list(dict.fromkeys(check_key(key) for key in skill_keys))
-        with self._store.lock():
-            content = self._store.read()
-            stored = values = self._store.stored(content or b"")
-            for key in keys:
-                values = change_entry(values, key, enabled=None, api_key=None, env=env)
-            paths = find_changes(stored, values)
-            now = self._write(content, stored, values, paths)
-        if paths:
-            self._changed(now)
+        give = partial(change_entry, enabled=None, api_key=None, env=env)
+        self._change(lambda stored: reduce(give, keys, stored))
         return {"ok": True, "skillKeys": keys}
 
     def schema(self) -> Json:
         """Return what can be configured, as a JSON Schema with hints for forms."""
         return config_schema()
 
-    def _edit(self, change: Callable[[Json], Json], base_hash: str | None) -> Json:
+    def _change(
+        self, change: Callable[[Json], Json], check: Callable[[bytes | None], None] | None = None
+    ) -> tuple[Json, Sequence[str], str]:
+        """Return what became of what is stored, which of it is different, and its hash."""
         with self._store.lock():
             content = self._store.read()
-            self._refuse_stale(content, base_hash)
+            if check is not None:
+                check(content)
             stored = self._store.stored(content or b"")
             values = change(stored)
             paths = find_changes(stored, values)
             now = self._write(content, stored, values, paths)
         if paths:
             self._changed(now)
+        return values, paths, now
+
+    def _edit(self, change: Callable[[Json], Json], base_hash: str | None) -> Json:
+        fresh = partial(self._refuse_stale, base_hash=base_hash)
+        values, paths, now = self._change(change, fresh)
         answer: Json = {"ok": True} if paths else {"ok": True, "noop": True}
         answer |= {"path": self._store.path, "changedPaths": paths, "hash": now}
         return {**answer, "config": show_config(values)}
