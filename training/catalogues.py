@@ -162,11 +162,11 @@ def read_asked(mined: Path) -> Iterator["Bench"]:
         asked = [json.loads(line) for line in file]
     for name, is_kept_out in ((ASKED, False), (ASKED_HELD, True)):
         rows = [row for row in asked if draw(ASKED, row["doc"], _ONE_OF_SKILLS) == is_kept_out]
-        titles = {row["doc"]: docs[row["doc"]].partition(": ") for row in rows}
+        texts = {row["doc"]: docs[row["doc"]].partition(": ") for row in rows}
         parts = {
             "skills": [
-                {"id": str(doc), "name": "-".join(_WORD.findall(title.lower())), "description": about, "body": ""}
-                for doc, (title, _, about) in sorted(titles.items())
+                {"id": str(doc), "name": name_folder(title), "description": about, "body": ""}
+                for doc, (title, _, about) in sorted(texts.items())
             ],
             "queries": [{"id": place, "text": row["text"]} for place, row in enumerate(rows)],
             "qrels": [
@@ -175,6 +175,11 @@ def read_asked(mined: Path) -> Iterator["Bench"]:
             ],
         }
         yield read_bench(name, **{part: dict(enumerate(of, 1)) for part, of in parts.items()})
+
+
+def name_folder(title: str) -> str:
+    """Return the name that a skill's folder can have."""
+    return "-".join(_WORD.findall(title.lower()))
 
 
 def _list_others(messages: Path) -> list[str]:
@@ -258,7 +263,7 @@ class Chooser:
             schedule.step()
             if not step % 10:
                 spent = time.monotonic() - began
-                print(f"  step {step}  {seen[at].name} {loss.item():.3f}  {spent:.0f} s", flush=True)
+                print(f"  {step:>4}  {seen[at].name} {loss.item():.3f}  {spent:.0f} s", flush=True)
         return self.model.eval()
 
     def _pace(self, step: int) -> float:
