@@ -110,6 +110,8 @@ def set_command(key: str, value: str | None, *, unset: bool, secret: bool, as_js
     _write(runtime, parts, wanted, as_json=as_json)
     if parts[:2] == ["skills", "entries"] and not unset:
         _bind_entries(parts[2:3])
+    if parts == ["gateway", "auth", "token"]:
+        print_error("A gateway that runs takes the old token until it is started anew.")
     if not known:
         print_error(f"{key} is not a setting of Prowess; it was written all the same.")
     return 0

@@ -491,3 +491,19 @@ def test_a_host_that_is_an_address_or_no_host_is_reported_and_lists_nothing() ->
     assert all("`host` or `host:port`" in problem.message for problem in found.problems)
     # An address may hold a password.
     assert "word" not in repr(found.problems)
+
+
+def test_an_origin_that_no_page_has_is_named_by_its_place_and_the_others_hold() -> None:
+    origins = [
+        "https://skills.example.com",
+        "*",
+        "http://a.example:81/",
+        "https://b.example/page",
+        "c",
+    ]
+
+    found = to_settings({"gateway": {"controlUi": {"allowedOrigins": origins}}})
+
+    key = "gateway.controlUi.allowedOrigins"
+    assert wrong(found) == [f"{key}[1]", f"{key}[3]", f"{key}[4]"]
+    assert found.gateway.allowed_origins[0] == "https://skills.example.com"

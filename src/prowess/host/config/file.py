@@ -230,6 +230,9 @@ _VARIABLE = compile_late(r"[A-Za-z_][A-Za-z0-9_]*")
 # A name or an address, and nothing that could be read as more: no scheme, port, path or star.
 _HOST = compile_late(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
+# What a browser says of a page: no path, and no star for all of them.
+_ORIGIN = compile_late(r"(?i:https?)://[^\s/?#@*]+/?")
+
 
 def to_settings(values: Mapping[str, Any]) -> Settings:
     """Understand as much of `values` as possible and report the rest."""
@@ -240,6 +243,11 @@ def to_settings(values: Mapping[str, Any]) -> Settings:
         secret = reader.raw(key)
         if secret is not None and not isinstance(secret, str):
             reader.wrong(key, "a text")
+    origins = reader.raw("gateway.controlUi.allowedOrigins")
+    for place, origin in enumerate(origins if is_words(origins) else ()):
+        if not _ORIGIN.fullmatch(origin.strip()):
+            wanted = "an origin such as https://skills.example.com:8443; it lets no page in"
+            reader.report(f"gateway.controlUi.allowedOrigins[{place}]", f"must be {wanted}")
     _check_objects(reader)
     _check_unknown(reader)
     shown = {key: _show_switches(value) for key, value in values.items()}
