@@ -406,10 +406,10 @@ class _Way:
         numerics = self._resolve(address)
         refusals = (self._transport.refusal(address, numeric) for numeric in numerics)
         problem = next(filter(None, refusals), "")
-        if problem or not numerics:
-            raise _error(
-                address.url, f"{problem or 'has no address'}. Give a public https address."
-            )
+        if problem:
+            raise _error(address.url, f"{problem}. Give a public https address.")
+        if not numerics:
+            raise _error(address.url, "has no address. Check its spelling and the network.")
         failure: OSError | None = None
         for numeric in numerics[:_MOST_ADDRESSES]:
             try:
