@@ -192,14 +192,17 @@ def cosines(rows: Floats, message: Floats) -> Floats:
 # From the first cosine on a phrase is near to a message, and from the second on the same; by so
 # much it must be nearer than the whole text.
 _NEAR, _SAME, _NEARER = 0.4, 0.65, 0.15
+# From here on a message says a phrase in nearly its very words, which counts twice.
+_VERY_WORDS = 0.9
 
 
 def measure_nearness(dense: DenseScores) -> Floats:
-    """Return how nearly a message is one of the requests of each skill, from 0 to 1.
+    """Return how nearly a message is one of the requests of each skill, from 0 to 2.
 
     A phrase that is no nearer than the whole description is only more of the same.
     """
     near = np.clip((dense.best - _NEAR) / (_SAME - _NEAR), 0, 1)
+    near += np.clip((dense.best - _VERY_WORDS) / (1 - _VERY_WORDS), 0, 1)
     found: Floats = near * np.clip((dense.best - dense.whole) / _NEARER, 0, 1)
     return found
 

@@ -149,7 +149,7 @@ class Surface(StrEnum):
 
 
 # From here on a skill is told to somebody who did not ask; fitted by `training.hints`.
-CLEAR = 0.2
+CLEAR = 0.18
 # An occasion picks out skills for "something is broken" without a word of theirs.
 CARRIES, OUTRIGHT = 0.02, frozenset(("named", "followUp", "trigger"))
 # What these say goes straight to a model, which may not be told of every skill.
