@@ -34,7 +34,11 @@ _GOOD = {
     ),
     "crypt": (
         "Signs PDF contracts with a stored signature. Use when a document is to be signed.",
-        ["sign this PDF contract", "the deed has to be signed", "put my stored signature on this contract"],
+        [
+            "sign this PDF contract",
+            "the deed has to be signed",
+            "put my stored signature on this contract",
+        ],
     ),
     "letters": (
         "Writes business letters. Use when a formal letter is wanted.",
