@@ -493,7 +493,7 @@ class Signs:
     """What is known of a message and of a catalogue when skills are scored.
 
     `mass` is how much the message says in rare words, `asked_so` how nearly it is a request that
-    the author of each skill wrote, `leaning` how far it leans to errands,
+    the author of each skill wrote, 2 in its very words, `leaning` how far it leans to errands,
     `idle` how far it is of a kind that needs no skill, `words_per_skill` how long the catalogue's
     texts are, and `weight` what meaning had; 0 without an encoder. All functions here take one
     message, or many: then what belongs to a message is a column, and evidence has a row for each.
